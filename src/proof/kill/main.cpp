@@ -169,7 +169,10 @@ int main(int count, char** texts) try {
   if (count == 4 && std::strcmp(texts[1], "--child") == 0) return run_child(texts[2], std::atoi(texts[3]));
   const Arguments arguments = parse(count, texts);
   return arguments.list ? list_subjects(arguments) : run(arguments);
-} catch (const std::exception& error) {
+} catch (const std::invalid_argument& error) {
   std::fprintf(stderr, "holdfast-kill-test: %s\n%s", error.what(), kUsage);
+  return 2;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "holdfast-kill-test: %s\n", error.what());
   return 2;
 }

@@ -13,15 +13,23 @@ std::map<std::string, SubjectKind>& registry() {
   return all;
 }
 
-[[noreturn]] void refuse(const std::string& name, const char* what) {
-  throw std::logic_error("the kill subject " + name + " " + what);
+std::string refusal(const std::string& name, const char* what) { return "the kill subject " + name + " " + what; }
+
+/// What the first second registration of a part was. Before main runs, nobody catches what is thrown.
+std::string& twice() {
+  static std::string first;
+  return first;
+}
+
+void note_twice(const std::string& name, const char* what) {
+  if (twice().empty()) twice() = refusal(name, what);
 }
 
 }  // namespace
 
 void register_subject(const SubjectKind& kind) {
   SubjectKind& entry = registry()[kind.name];
-  if (entry.make != nullptr) refuse(kind.name, "is registered twice: give one of them another name");
+  if (entry.make != nullptr) return note_twice(kind.name, "is registered twice: give one of them another name");
   SubjectKind whole = kind;
   whole.make_writer = entry.make_writer;
   whole.make_reader = entry.make_reader;
@@ -31,7 +39,8 @@ void register_subject(const SubjectKind& kind) {
 void register_children(const char* name, std::unique_ptr<Writer> (*make_writer)(Shared&),
                        std::unique_ptr<Reader> (*make_reader)(Shared&)) {
   SubjectKind& entry = registry()[name];
-  if (entry.make_writer != nullptr) refuse(name, "has its children registered twice");
+  if (entry.make_writer != nullptr)
+    return note_twice(name, "has its children registered twice: give one of them another name");
   entry.make_writer = make_writer;
   entry.make_reader = make_reader;
 }
@@ -39,10 +48,13 @@ void register_children(const char* name, std::unique_ptr<Writer> (*make_writer)(
 std::vector<SubjectKind> registered_subjects() {
   std::vector<SubjectKind> all;
   for (const auto& [name, kind] : registry()) {
-    if (kind.make == nullptr) refuse(name, "has children and no RegisterSubject");
-    if (kind.make_writer == nullptr) refuse(name, "has no RegisterChildren");
+    if (kind.make == nullptr)
+      throw std::logic_error(refusal(name, "has children and no RegisterSubject: add one to its folder"));
+    if (kind.make_writer == nullptr)
+      throw std::logic_error(refusal(name, "has no RegisterChildren: add one to its folder"));
     all.push_back(kind);
   }
+  if (!twice().empty()) throw std::logic_error(twice());
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
   return all;
 }

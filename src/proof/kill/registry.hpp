@@ -30,10 +30,10 @@ struct SubjectKind : SubjectTraits {
   std::unique_ptr<Reader> (*make_reader)(Shared&) = nullptr;
 };
 
-/// Those that are registered, the largest shares first. Throws std::logic_error if one has no children, or children no subject.
+/// Those that are registered, the largest shares first. Throws std::logic_error if a part of one is missing, or was registered twice.
 std::vector<SubjectKind> registered_subjects();
 
-/// Add a part to the subject called `name`. Throw std::logic_error if it has that part.
+/// Add a part to the subject called `name`. A part that it has already stays; `registered_subjects` reports it.
 void register_subject(const SubjectKind& kind);
 void register_children(const char* name, std::unique_ptr<Writer> (*make_writer)(Shared&),
                        std::unique_ptr<Reader> (*make_reader)(Shared&));

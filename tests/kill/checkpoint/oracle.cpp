@@ -5,10 +5,6 @@
 
 namespace holdfast::proof::kill {
 
-void CheckpointOracle::expect(bool holds, const std::string& what) {
-  if (!holds && wrong_.size() < 20) wrong_.push_back(what);
-}
-
 CheckpointCall CheckpointOracle::pending() const {
   return pending_.empty() ? CheckpointCall::none : pending_.front().call;
 }
@@ -26,7 +22,6 @@ void CheckpointOracle::apply(const CheckpointEntry& entry) {
 }
 
 std::vector<std::string> CheckpointOracle::replay(const CheckpointShared& shared) {
-  wrong_.clear();
   pending_.clear();
   for (std::uint32_t i = 0; i < shared.calls.begun.load(); ++i) {
     const CheckpointEntry& entry = shared.entries[i];
@@ -35,13 +30,13 @@ std::vector<std::string> CheckpointOracle::replay(const CheckpointShared& shared
       continue;
     }
     expect(pending_.empty(), "a call was acknowledged before one that began earlier");
-    ++counts_.calls[static_cast<unsigned>(entry.call)];
+    counts_.add_acknowledged(entry.call);
     apply(entry);
   }
   if (pending() == CheckpointCall::save) {
     counts_.most_in_flight = std::max<std::uint64_t>(counts_.most_in_flight, pending_.size());
   }
-  return wrong_;
+  return take();
 }
 
 /// Lets the pending calls happen that did, which are the first of them: saves count in the order of the calls.
@@ -58,8 +53,7 @@ void CheckpointOracle::settle(const CheckpointFound& found) {
   // Each save that does not count may have taken a copy.
   const std::uint64_t taken = pending() == CheckpointCall::save ? pending_.size() - happened : 0;
   for (std::size_t i = 0; i < pending_.size(); ++i) {
-    const auto call = static_cast<unsigned>(pending_[i].call);
-    ++(i < happened ? counts_.kept : counts_.lost)[call];
+    counts_.add_pending(pending_[i].call, i < happened);
     if (i < happened) apply(pending_[i]);
   }
   whole_ -= std::min(whole_, taken);
@@ -96,14 +90,12 @@ void CheckpointOracle::compare(const CheckpointFound& found) {
 
 std::vector<std::string> CheckpointOracle::verify(const CheckpointFound& found, const char* check_errors,
                                                   const PoolInfo& info) {
-  wrong_.clear();
   settle(found);
   compare(found);
   expect(found.objects == (number_ != 0 ? 1 : 0), std::to_string(found.objects) + " objects are in the pool");
   expect(found.damage[0] == 0, std::string("a restore passed over ") + found.damage);
-  expect(check_errors[0] == 0, std::string("the check found ") + check_errors);
-  for (const ObjectInfo& object : info.objects) expect(object.damage.empty(), "inspection found " + object.damage);
-  return wrong_;
+  expect_sound(check_errors, info);
+  return take();
 }
 
 }  // namespace holdfast::proof::kill

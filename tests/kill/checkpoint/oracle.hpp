@@ -7,19 +7,17 @@
 
 #include "holdfast/pool.hpp"
 #include "kill/checkpoint/shared.hpp"
+#include "proof/kill/oracle.hpp"
 
 namespace holdfast::proof::kill {
 
 /// What the oracle counted.
-struct CheckpointCounts {
-  std::uint64_t calls[kCheckpointCalls] = {};  ///< acknowledged
-  std::uint64_t kept[kCheckpointCalls] = {},
-                lost[kCheckpointCalls] = {};  ///< unacknowledged ones that count, or do not
-  std::uint64_t states = 0;                   ///< compared, byte for byte
-  std::uint64_t most_in_flight = 0;           ///< saves, when the writer was killed
+struct CheckpointCounts : CallCounts<kCheckpointCalls> {
+  std::uint64_t states = 0;          ///< compared, byte for byte
+  std::uint64_t most_in_flight = 0;  ///< saves, when the writer was killed
 };
 
-class CheckpointOracle {
+class CheckpointOracle : Findings {
  public:
   CheckpointOracle(const CheckpointRound& round, CheckpointCounts& counts) : round_(round), counts_(counts) {}
 
@@ -34,7 +32,6 @@ class CheckpointOracle {
   void apply(const CheckpointEntry& entry);
   void settle(const CheckpointFound& found);
   void compare(const CheckpointFound& found);
-  void expect(bool holds, const std::string& what);
 
   CheckpointRound round_;
   CheckpointCounts& counts_;
@@ -42,7 +39,6 @@ class CheckpointOracle {
   std::vector<std::uint64_t> steps_;  ///< saved into it, in order, that count or counted
   std::uint64_t whole_ = 0;           ///< copies that must count, if no save is in flight
   std::vector<CheckpointEntry> pending_;
-  std::vector<std::string> wrong_;
 };
 
 }  // namespace holdfast::proof::kill

@@ -6,6 +6,7 @@
 #include "holdfast/structures.hpp"
 #include "holdfast/table.hpp"
 #include "proof/kill/calls.hpp"
+#include "proof/kill/oracle.hpp"
 #include "proof/kill/registry.hpp"
 
 namespace holdfast::proof::kill {
@@ -187,7 +188,12 @@ class GroupSubject : public SubjectOfCalls {
 
   std::vector<std::string> replay(bool) override {
     std::uint32_t call = kBetween;
-    for (const GroupPending& pending : ours_.pending) call = std::min(call, pending.call.load());
+    values_.settle();
+    for (std::uint64_t key = 0; key < kGroupKeys; ++key) values_.set(key, ours_.acknowledged[key]);
+    for (const GroupPending& pending : ours_.pending) {
+      call = std::min(call, pending.call.load());
+      if (pending.call != kBetween) values_.may_become(pending.key, pending.value);
+    }
     ended_in(call);
     return {};
   }
@@ -204,15 +210,9 @@ class GroupSubject : public SubjectOfCalls {
     std::uint64_t items = 0;
     for (std::uint64_t key = 0; key < kGroupKeys; ++key) {
       const std::uint64_t found = ours_.found[key];
-      std::uint64_t& acknowledged = ours_.acknowledged[key];
       items += found != 0 ? 1 : 0;
-      if (found == acknowledged) continue;
-      const GroupPending& pending = ours_.pending[key % kGroupThreads];
-      if (pending.call == kBetween || pending.key != key || pending.value != found) {
-        return {"key " + std::to_string(key) + " has a value that no acknowledged call gave it"};
-      }
-      ++kept_;
-      acknowledged = found;
+      if (!values_.found(key, found)) return {"key " + std::to_string(key) + " has a value that no call gave it"};
+      ours_.acknowledged[key] = found;
     }
     if (items != ours_.found_size)
       return {"its size is " + std::to_string(ours_.found_size) + ", not " + std::to_string(items)};
@@ -228,12 +228,12 @@ class GroupSubject : public SubjectOfCalls {
   std::string lacking(const Counts& counts, std::uint64_t planned) const override {
     std::string lines = few("tables were verified", verified_, planned / 2);
     if (options_.stops == 0 || planned < 200) return lines;
-    return lines + never_stopped(counts) + few("unacknowledged calls were kept", kept_, 5);
+    return lines + never_stopped(counts) + few("unacknowledged calls were kept", values_.kept(), 5);
   }
   void add_to(Results& results) const override {
     results.add("tables_verified", verified_);
     results.add("items_verified", items_);
-    results.add("pending_calls_kept", kept_);
+    results.add("pending_calls_kept", values_.kept());
   }
 
  protected:
@@ -242,7 +242,8 @@ class GroupSubject : public SubjectOfCalls {
  private:
   GroupShared& ours_ = shared_.part<GroupShared>();
   GroupRound round_ = {};
-  std::uint64_t verified_ = 0, items_ = 0, kept_ = 0;
+  PossibleValues<std::uint64_t> values_{kGroupKeys};
+  std::uint64_t verified_ = 0, items_ = 0;
 };
 
 const RegisterSubject<GroupSubject, GroupShared> group_subject{{.name = "group", .share = 50}};

@@ -12,10 +12,6 @@ LogOracle::LogOracle(const LogRound& round, LogCounts& counts)
   for (std::uint32_t log = 0; log < 2; ++log) logs_[log].places.resize(round.logs[log].places());
 }
 
-void LogOracle::expect(bool holds, const std::string& what) {
-  if (!holds && wrong_.size() < 20) wrong_.push_back(what);
-}
-
 std::uint32_t LogOracle::apply(const LogEntry& entry) {
   State& log = logs_[entry.log];
   std::vector<std::uint32_t>& ids = log.places[entry.place];
@@ -46,7 +42,6 @@ std::uint32_t LogOracle::apply(const LogEntry& entry) {
 }
 
 std::vector<std::string> LogOracle::replay(const LogShared& shared) {
-  wrong_.clear();
   has_pending_ = false;
   made_ = std::max(made_, shared.made.load());
   for (std::uint32_t log = 0; log < std::min(shared.made.load(), 2u); ++log) {
@@ -62,14 +57,14 @@ std::vector<std::string> LogOracle::replay(const LogShared& shared) {
       has_pending_ = true;
       continue;
     }
-    ++counts_.calls[static_cast<unsigned>(entry.call)];
+    counts_.add_acknowledged(entry.call);
     counts_.given_up += entry.call == LogCall::transaction && gives_up(round_, entry.id) ? 1 : 0;
     const std::uint32_t status = apply(entry);
     expect(entry.acknowledged == 1 + status, std::string(kLogCallNames[static_cast<unsigned>(entry.call)]) + " said " +
                                                  std::to_string(entry.acknowledged - 1) + ", not " +
                                                  std::to_string(status));
   }
-  return wrong_;
+  return take();
 }
 
 /// A call that was killed at one log: true if it happened, wholly or, where all places are cleared, at some of them.
@@ -111,7 +106,7 @@ void LogOracle::settle(const LogFound& found) {
   } else {
     happened = settle_log(found);
   }
-  ++(happened ? counts_.kept : counts_.lost)[static_cast<unsigned>(pending_.call)];
+  counts_.add_pending(pending_.call, happened);
   has_pending_ = false;
 }
 
@@ -149,7 +144,6 @@ void LogOracle::compare_region(const LogFound& found) {
 }
 
 std::vector<std::string> LogOracle::verify(const LogFound& found, const char* check_errors, const PoolInfo& info) {
-  wrong_.clear();
   settle(found);
   for (std::uint32_t log = 0; log < 2; ++log) compare(log, found.logs[log]);
   compare_region(found);
@@ -158,9 +152,8 @@ std::vector<std::string> LogOracle::verify(const LogFound& found, const char* ch
   expect(found.objects == made_, std::to_string(found.objects) + " objects are in the pool");
   expect(found.undone_again == 0, "a second recovery undid a transaction");
   expect(found.left == 0, std::to_string(found.left) + " entries are in the log of transactions after recovery");
-  expect(check_errors[0] == 0, std::string("the check found ") + check_errors);
-  for (const ObjectInfo& object : info.objects) expect(object.damage.empty(), "inspection found " + object.damage);
-  return wrong_;
+  expect_sound(check_errors, info);
+  return take();
 }
 
 }  // namespace holdfast::proof::kill

@@ -7,20 +7,19 @@
 
 #include "holdfast/pool.hpp"
 #include "kill/log/shared.hpp"
+#include "proof/kill/oracle.hpp"
 
 namespace holdfast::proof::kill {
 
 /// What the oracle counted.
-struct LogCounts {
-  std::uint64_t calls[kLogCalls] = {};                       ///< acknowledged
-  std::uint64_t kept[kLogCalls] = {}, lost[kLogCalls] = {};  ///< unacknowledged ones that happened, or did not
-  std::uint64_t given_up = 0;                                ///< transactions, acknowledged
-  std::uint64_t entries = 0;                                 ///< of logs, compared word for word
-  std::uint64_t regions = 0;                                 ///< compared word for word
-  std::uint64_t undone = 0;                                  ///< transactions, by the recovery that was verified
+struct LogCounts : CallCounts<kLogCalls> {
+  std::uint64_t given_up = 0;  ///< transactions, acknowledged
+  std::uint64_t entries = 0;   ///< of logs, compared word for word
+  std::uint64_t regions = 0;   ///< compared word for word
+  std::uint64_t undone = 0;    ///< transactions, by the recovery that was verified
 };
 
-class LogOracle {
+class LogOracle : Findings {
  public:
   LogOracle(const LogRound& round, LogCounts& counts);
 
@@ -42,7 +41,6 @@ class LogOracle {
   bool settle_log(const LogFound& found);
   void compare(std::uint32_t log, const FoundLog& found);
   void compare_region(const LogFound& found);
-  void expect(bool holds, const std::string& what);
 
   LogRound round_;
   LogCounts& counts_;
@@ -51,7 +49,6 @@ class LogOracle {
   std::uint32_t made_ = 0;  ///< objects that must be there
   bool has_pending_ = false;
   LogEntry pending_{};
-  std::vector<std::string> wrong_;
 };
 
 }  // namespace holdfast::proof::kill

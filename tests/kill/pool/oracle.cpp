@@ -30,10 +30,6 @@ std::uint64_t digest_of(const std::string& value) { return digest(value.data(), 
 
 }  // namespace
 
-void PoolOracle::expect(bool holds, const std::string& what) {
-  if (!holds && wrong_.size() < 20) wrong_.push_back(what);
-}
-
 PoolCall PoolOracle::pending() const { return pending_.empty() ? PoolCall::none : pending_.front().call; }
 
 bool PoolOracle::must_be_refused(const PoolEntry& entry) const {
@@ -61,7 +57,7 @@ void PoolOracle::change(Known& table, std::uint64_t seed) {
 }
 
 void PoolOracle::replay_call(const PoolEntry& entry) {
-  ++counts_.calls[static_cast<unsigned>(entry.call)];
+  counts_.add_acknowledged(entry.call);
   const bool refused = must_be_refused(entry);
   const std::string name = object_name(entry.name);
   expect(refused == (entry.refused != 0), std::string("an acknowledged ") +
@@ -92,7 +88,6 @@ void PoolOracle::apply(const PoolEntry& entry) {
 }
 
 std::vector<std::string> PoolOracle::replay(const PoolShared& shared) {
-  wrong_.clear();
   pending_.clear();
   for (unsigned thread = 0; thread < round_.threads; ++thread) {
     const PoolJournal& journal = shared.journal[thread];
@@ -107,7 +102,7 @@ std::vector<std::string> PoolOracle::replay(const PoolShared& shared) {
     }
   }
   peak_ = std::max(peak_, shared.peak.load());
-  return wrong_;
+  return take();
 }
 
 bool PoolOracle::happened(const PoolEntry& entry, const Found& found) const {
@@ -145,11 +140,10 @@ void PoolOracle::settle_items(const PoolEntry& entry, const FoundTable& found) {
       known.items[item.index] = next->second;
     }
   }
-  const auto call = static_cast<unsigned>(entry.call);
   if (kept != 0 && lost != 0) {
     ++counts_.torn;
   } else if (kept + lost != 0) {
-    ++(kept != 0 ? counts_.kept : counts_.lost)[call];
+    counts_.add_pending(entry.call, kept != 0);
   }
 }
 
@@ -163,7 +157,7 @@ void PoolOracle::settle(const PoolEntry& entry, const Found& found) {
   const bool done = happened(entry, found);
   const bool is_clear =
       entry.call != PoolCall::grow || tables_.at(name).slots != 0;  // how large it was before is known
-  if (is_clear) ++(done ? counts_.kept : counts_.lost)[static_cast<unsigned>(entry.call)];
+  if (is_clear) counts_.add_pending(entry.call, done);
   if (!done) return;
   PoolEntry as_if = entry;  // acknowledged, with what was found
   if (const auto at = found.find(name); at != found.end()) {
@@ -233,7 +227,6 @@ void PoolOracle::compare_file(const PoolShared& shared, const PoolInfo& info) {
 }
 
 std::vector<std::string> PoolOracle::verify(const PoolShared& shared, const char* check_errors, const PoolInfo& info) {
-  wrong_.clear();
   const Found found = index(shared.found);
   for (const PoolEntry& entry : pending_) settle(entry, found);
   std::uint64_t items = 0;
@@ -258,7 +251,7 @@ std::vector<std::string> PoolOracle::verify(const PoolShared& shared, const char
   ++counts_.directories;
   counts_.most_objects = std::max<std::uint64_t>(counts_.most_objects, tables_.size());
   pending_.clear();
-  return wrong_;
+  return take();
 }
 
 }  // namespace holdfast::proof::kill

@@ -9,23 +9,22 @@
 
 #include "holdfast/pool.hpp"
 #include "kill/pool/shared.hpp"
+#include "proof/kill/oracle.hpp"
 
 namespace holdfast::proof::kill {
 
 /// What the oracle counted.
-struct PoolCounts {
-  std::uint64_t calls[kPoolCalls] = {};  ///< acknowledged
-  std::uint64_t refused = 0;             ///< of them, with an error that had to come
-  std::uint64_t directories = 0;         ///< compared
-  std::uint64_t names = 0;               ///< acknowledged changes of names that the next recovery had to show
-  std::uint64_t tables = 0, items = 0;   ///< compared
-  std::uint64_t kept[kPoolCalls] = {}, lost[kPoolCalls] = {};  ///< unacknowledged calls that happened, or did not
-  std::uint64_t torn = 0;                                      ///< unacknowledged changes of which some items happened
-  std::uint64_t most_objects = 0;                              ///< in a pool
-  std::uint64_t most_percent = 0;  ///< that a file was of the most bytes that its extents had had at once
+struct PoolCounts : CallCounts<kPoolCalls> {
+  std::uint64_t refused = 0;            ///< acknowledged calls with an error that had to come
+  std::uint64_t directories = 0;        ///< compared
+  std::uint64_t names = 0;              ///< acknowledged changes of names that the next recovery had to show
+  std::uint64_t tables = 0, items = 0;  ///< compared
+  std::uint64_t torn = 0;               ///< unacknowledged changes of which some items happened
+  std::uint64_t most_objects = 0;       ///< in a pool
+  std::uint64_t most_percent = 0;       ///< that a file was of the most bytes that its extents had had at once
 };
 
-class PoolOracle {
+class PoolOracle : Findings {
  public:
   PoolOracle(const PoolRound& round, PoolCounts& counts) : round_(round), counts_(counts) {}
 
@@ -57,7 +56,6 @@ class PoolOracle {
   Found index(const PoolFound& found);
   void compare(const std::string& name, const Known& known, const FoundTable& found);
   void compare_file(const PoolShared& shared, const PoolInfo& info);
-  void expect(bool holds, const std::string& what);
 
   PoolRound round_;
   PoolCounts& counts_;
@@ -65,7 +63,6 @@ class PoolOracle {
   std::vector<PoolEntry> pending_;
   std::uint32_t newest_ = 0;  ///< the largest number of an object before this life
   std::uint64_t peak_ = 0;    ///< bytes of all extents, the most that were known
-  std::vector<std::string> wrong_;
 };
 
 }  // namespace holdfast::proof::kill

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "proof/kill/calls.hpp"
+#include "proof/kill/oracle.hpp"
 #include "proof/kill/registry.hpp"
 
 namespace holdfast::proof::kill {
@@ -77,7 +78,7 @@ class RegionSubject : public SubjectOfCalls {
       : SubjectOfCalls(options, shared, shared.part<RegionShared>().calls, kRegionCalls, kRegionStops) {}
 
   std::uint64_t begin_pool(std::uint64_t, bool, Random& random) override {
-    words_.assign(kRegionWords, 0);
+    words_ = PossibleValues<std::uint64_t>(kRegionWords);
     return 4 + random.below(10);
   }
   RecoveryFailpoints mended_at(Failpoint) const override { return {}; }
@@ -88,9 +89,8 @@ class RegionSubject : public SubjectOfCalls {
   Pace pace() const override { return {.longest_us = 20'000, .call_bits = 16, .patience_us = 1'000'000}; }
 
   std::vector<std::string> replay(bool) override {
-    pending_ = ours_.begun != ours_.done ? ours_.begun.load() : 0;
-    ended_in(pending_ != 0 ? 1 : 2);
-    for (std::uint64_t k = 0; k < kRegionWords && ours_.done != 0; ++k) words_[k] = mix(ours_.done, k);
+    ended_in(ours_.begun != ours_.done ? 1 : 2);
+    note_calls(words_, ours_.done, ours_.begun, [](std::uint64_t step, std::uint64_t k) { return mix(step, k); });
     return {};
   }
   void forget_found() override { ours_.found_words = 0; }
@@ -99,9 +99,7 @@ class RegionSubject : public SubjectOfCalls {
     if (ours_.found_words == 0)
       return kind() == 0 ? std::vector<std::string>{} : std::vector{std::string("it is gone")};
     for (std::uint64_t k = 0; k < kRegionWords; ++k) {
-      const bool is_new = pending_ != 0 && ours_.found[k] == mix(pending_, k);
-      if (!is_new && ours_.found[k] != words_[k]) return {"word " + std::to_string(k) + " is of no step"};
-      words_[k] = ours_.found[k];
+      if (!words_.found(k, ours_.found[k])) return {"word " + std::to_string(k) + " is of no step"};
     }
     ++verified_;
     return {};
@@ -117,8 +115,7 @@ class RegionSubject : public SubjectOfCalls {
 
  private:
   RegionShared& ours_ = shared_.part<RegionShared>();
-  std::vector<std::uint64_t> words_;  ///< that are there, but for a pending call
-  std::uint64_t pending_ = 0;         ///< the step that was not acknowledged
+  PossibleValues<std::uint64_t> words_;
   std::uint64_t verified_ = 0;
 };
 

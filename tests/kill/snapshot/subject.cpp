@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kill/snapshot/shared.hpp"
+#include "proof/kill/oracle.hpp"
 #include "proof/kill/registry.hpp"
 
 namespace holdfast::proof::kill {
@@ -46,15 +47,15 @@ bool has_entries(const FoundWhole& found, std::uint64_t first, std::uint64_t las
   return true;
 }
 
-class SnapshotSubject : public SubjectOfCalls {
+class SnapshotSubject : public SubjectOfCalls, Findings {
  public:
   SnapshotSubject(const Options& options, Shared& shared)
       : SubjectOfCalls(options, shared, shared.part<WholeShared>().calls, kWholeCallNames, kWholeStops) {}
 
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
     ours_.round = {seed, 2, random.chance(30), false};
-    std::fill(std::begin(items_), std::end(items_), 0);
-    std::fill(std::begin(words_), std::end(words_), 0);
+    items_ = PossibleValues<std::uint64_t>(kWholeKeys);
+    words_ = PossibleValues<std::uint64_t>(kWholeWords);
     first_entry_ = last_entry_ = saved_ = 0;
     made_ = 0;
     taken_.reset();
@@ -86,17 +87,17 @@ class SnapshotSubject : public SubjectOfCalls {
     std::memset(static_cast<void*>(&ours_.restored), 0, sizeof(FoundWhole));
   }
   Wrong verify() override {
-    wrong_.clear();
     verify_pool(ours_.pool);
     verify_snapshot(ours_.restored);
     const std::string snapshot = snapshot_of(shared_.path);
     const bool tidy = ours_.cut != 0 && ours_.cutting == ours_.cut;
-    if (tidy && !beside(snapshot).empty()) wrong_.push_back(beside(snapshot).front() + " was left beside a snapshot");
+    const auto left = beside(snapshot);
+    expect(!tidy || left.empty(), (left.empty() ? "nothing" : left.front()) + " was left next to a snapshot");
     if (shared_.life % 3 == 0) {  // the next writer finds none to replace
       std::filesystem::remove(snapshot);
       taken_.reset();
     }
-    return wrong_;
+    return take();
   }
   std::string about() const override {
     return std::string(ours_.round.flush ? "flushed, " : "") + "killed in " + kind_name();
@@ -120,28 +121,24 @@ class SnapshotSubject : public SubjectOfCalls {
   std::uint64_t first_stop(Random& random) const override { return 1 + random.below(60); }
 
  private:
-  void expect(bool holds, const std::string& what) {
-    if (!holds && wrong_.size() < 20) wrong_.push_back(what);
-  }
   void verify_pool(const FoundWhole& found);
   void verify_snapshot(const FoundWhole& found);
   bool holds(const FoundWhole& found, Cut& cut);
 
   WholeShared& ours_ = shared_.part<WholeShared>();
-  std::uint64_t items_[kWholeKeys] = {}, words_[kWholeWords] = {};  ///< that are in the pool, but for pending calls
+  PossibleValues<std::uint64_t> items_, words_;
   std::uint64_t first_entry_ = 0, last_entry_ = 0, saved_ = 0;
   std::uint32_t made_ = 0;    ///< objects that must be there
   std::optional<Cut> taken_;  ///< the snapshot that is there
   std::uint64_t taken_in_all_ = 0, restored_ = 0, kept_ = 0, lost_ = 0, pools_ = 0;
-  Wrong wrong_;
 };
 
 Wrong SnapshotSubject::replay(bool) {
   made_ = std::max(made_, ours_.made.load());
   taken_in_all_ += ours_.cut;
-  for (std::uint64_t key = 0; key < kWholeKeys && ours_.batch.done != 0; ++key)
-    items_[key] = item_after(ours_.batch.done, key);
-  for (std::uint64_t k = 0; k < kWholeWords && ours_.write.done != 0; ++k) words_[k] = mix(ours_.write.done, k);
+  note_calls(items_, ours_.batch.done, ours_.batch.begun, item_after);
+  note_calls(words_, ours_.write.done, ours_.write.begun,
+             [](std::uint64_t step, std::uint64_t k) { return mix(step, k); });
   if (ours_.save.done != 0) saved_ = ours_.save.done;
   if (ours_.insert.done != 0) {
     first_entry_ = ours_.clearing > ours_.insert.done ? ours_.first_before.load() : ours_.first_entry.load();
@@ -165,18 +162,12 @@ void SnapshotSubject::verify_pool(const FoundWhole& found) {
   expect(found.damaged == 0 && found.errors[0] == 0, std::string("the check found ") + found.errors);
   std::uint64_t items = 0;
   for (std::uint64_t key = 0; key < kWholeKeys; ++key) {
-    const std::uint64_t pending = ours_.batch.begun;
-    expect(found.items[key] == items_[key] || (pending != 0 && found.items[key] == item_after(pending, key)),
-           "key " + std::to_string(key) + " has the item of no batch");
-    items_[key] = found.items[key];
+    expect(items_.found(key, found.items[key]), "key " + std::to_string(key) + " has the item of no batch");
     items += found.items[key] != 0 ? 1 : 0;
   }
   expect(found.size == items, "the table says it has " + std::to_string(found.size) + " items");
   for (std::uint64_t k = 0; k < kWholeWords; ++k) {
-    const std::uint64_t pending = ours_.write.begun;
-    expect(found.words[k] == words_[k] || (pending != 0 && found.words[k] == mix(pending, k)),
-           "word " + std::to_string(k) + " of the region is of no step");
-    words_[k] = found.words[k];
+    expect(words_.found(k, found.words[k]), "word " + std::to_string(k) + " of the region is of no step");
   }
   const bool is_old = has_entries(found, first_entry_, last_entry_), pends = ours_.insert.begun != ours_.insert.done;
   const std::uint64_t pending = ours_.insert.begun, clearing = ours_.clearing;

@@ -61,10 +61,6 @@ Answer<std::string> do_step(const Round& round, const Plan& plan, std::size_t i,
 
 }  // namespace
 
-void Oracle::expect(bool holds, const std::string& what) {
-  if (!holds && wrong_.size() < 20) wrong_.push_back(what);
-}
-
 std::string Oracle::name(std::uint32_t index) const {
   return "key #" + std::to_string(index) + " (" + std::to_string(key_of(round_, index)) + ")";
 }
@@ -81,7 +77,7 @@ Content Oracle::content() const {
 void Oracle::replay_call(const Plan& plan, const Entry& entry, unsigned thread) {
   const std::string where = "thread " + std::to_string(thread) + " call " + std::to_string(entry.number) + ": ";
   ++calls_;
-  if (plan.call == Call::clear) std::fill(states_.begin(), states_.end(), State{});
+  for (std::uint32_t index = 0; index < round_.keys && plan.call == Call::clear; ++index) states_.set(index, {});
   if (plan.call == Call::snapshot) snapshots_.taken(content(), true);
   if (plan.call != Call::batch) return;
   operations_ += plan.indices.size();
@@ -95,8 +91,10 @@ void Oracle::replay_call(const Plan& plan, const Entry& entry, unsigned thread) 
       expect(got == Status::not_run, what + "was masked out and ran");
       continue;
     }
-    const bool present = states_[index].has_value();
-    const Answer<std::string> answer = do_step(round_, plan, i, states_[index]);
+    State state = states_[index];
+    const bool present = state.has_value();
+    const Answer<std::string> answer = do_step(round_, plan, i, state);
+    states_.set(index, std::move(state));
     expect(got == answer.status, what + "answered status " + std::to_string(static_cast<int>(got)) + ", not " +
                                      std::to_string(static_cast<int>(answer.status)));
     expect(found_bit_of(entry, i) == present, what + "answered a wrong `found`");
@@ -108,9 +106,7 @@ void Oracle::replay_call(const Plan& plan, const Entry& entry, unsigned thread) 
 }
 
 void Oracle::add_pending(const Plan& plan) {
-  if (plan.call == Call::clear) {
-    for (auto& states : pending_) states.emplace_back();
-  }
+  for (std::uint32_t index = 0; index < round_.keys && plan.call == Call::clear; ++index) states_.may_become(index, {});
   if (plan.call == Call::snapshot) snapshots_.taken(content(), false);
   if (plan.call != Call::batch) return;
   std::unordered_map<std::uint32_t, State> now;
@@ -119,7 +115,7 @@ void Oracle::add_pending(const Plan& plan) {
     if (plan.masked && plan.mask[i] == 0) continue;
     auto [at, is_new] = now.try_emplace(index, states_[index]);
     do_step(round_, plan, i, at->second);
-    pending_[index].push_back(at->second);
+    states_.may_become(index, at->second);
   }
 }
 
@@ -128,7 +124,7 @@ void Oracle::bind_reads(const Plan& plan, const Entry& entry, unsigned thread) {
   // states older than the oldest one that fits are not allowed any more (rule 2).
   for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
     const std::uint32_t index = plan.indices[i];
-    auto& states = pending_[index];
+    auto& states = states_.pending(index);
     const std::uint64_t read = digest_of(entry, i);
     if (read == digest_of(states_[index])) continue;
     const auto at = std::find_if(states.begin(), states.end(), [&](const State& s) { return digest_of(s) == read; });
@@ -137,13 +133,12 @@ void Oracle::bind_reads(const Plan& plan, const Entry& entry, unsigned thread) {
     if (at == states.end()) continue;
     ++reads_bound_;
     const std::vector<State> left(at, states.end());
-    states_[index] = left.front();
+    states_.set(index, left.front());
     states.assign(left.begin() + 1, left.end());
   }
 }
 
 std::vector<std::string> Oracle::replay(const TableShared& shared, std::uint32_t life) {
-  wrong_.clear();
   settle();
   snapshots_.begin_life();
   std::vector<std::uint64_t> pending_call(round_.threads, 0);
@@ -168,12 +163,10 @@ std::vector<std::string> Oracle::replay(const TableShared& shared, std::uint32_t
       if (plan.call == Call::foreign_read) bind_reads(plan, *entry, thread);
     }
   }
-  return wrong_;
+  return take();
 }
 
 std::vector<std::string> Oracle::verify(const Found& found, const char* check_errors) {
-  wrong_.clear();
-  if (pending_.empty()) settle();
   const std::size_t bytes = round_.value_bytes;
   std::uint64_t present = 0;
   for (std::uint32_t index = 0; index < round_.keys; ++index) {
@@ -184,15 +177,10 @@ std::vector<std::string> Oracle::verify(const Found& found, const char* check_er
     expect(found.contained[index] == found.found[index], name(index) + ": contains and find disagree");
     expect(now || std::all_of(value, value + bytes, [](char c) { return c == 0; }),
            name(index) + ": is absent, and its row is not zero");
-    const auto& states = pending_[index];
-    const bool is_old = now == states_[index];
-    const bool is_pending = std::find(states.begin(), states.end(), now) != states.end();
-    if (!is_old && is_pending) ++pending_kept_;
-    if (is_old && !is_pending && !states.empty()) ++pending_lost_;
-    expect(is_old || is_pending,
+    const bool was_there = states_[index].has_value();
+    expect(states_.found(index, now),
            name(index) + ": " +
-               (now ? states_[index] ? "holds a value that no call gave it" : "is there, and was erased" : "is lost"));
-    states_[index] = now;
+               (now ? was_there ? "holds a value that no call gave it" : "is there, and was erased" : "is lost"));
   }
   std::map<std::uint64_t, std::uint32_t> index_of;
   for (std::uint32_t index = 0; index < round_.keys; ++index) index_of[key_of(round_, index)] = index;
@@ -215,7 +203,7 @@ std::vector<std::string> Oracle::verify(const Found& found, const char* check_er
   expect(found.again_differs == 0, "another look a while later saw something else");
   for (const std::string& wrong : snapshots_.verify(round_, found)) expect(false, wrong);
   settle();
-  return wrong_;
+  return take();
 }
 
 }  // namespace holdfast::proof::kill

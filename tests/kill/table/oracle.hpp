@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kill/table/snapshots.hpp"
+#include "proof/kill/oracle.hpp"
 
 namespace holdfast::proof::kill {
 
@@ -18,7 +19,7 @@ struct Held {
 };
 using State = std::optional<Held>;  ///< none: absent
 
-class Oracle {
+class Oracle : Findings {
  public:
   explicit Oracle(const Round& round) : round_(round), states_(round.keys) {}
 
@@ -27,14 +28,14 @@ class Oracle {
   /// Compares what a child found with what may be there, and goes on from what it found. Returns what is wrong.
   std::vector<std::string> verify(const Found& found, const char* check_errors);
   /// What the pool holds is known: nothing is pending any more.
-  void settle() { pending_.assign(round_.keys, {}); }
+  void settle() { states_.settle(); }
 
   SnapshotOracle& snapshots() { return snapshots_; }
 
   std::uint64_t calls() const { return calls_; }
   std::uint64_t operations() const { return operations_; }
-  std::uint64_t pending_kept() const { return pending_kept_; }
-  std::uint64_t pending_lost() const { return pending_lost_; }
+  std::uint64_t pending_kept() const { return states_.kept(); }
+  std::uint64_t pending_lost() const { return states_.lost(); }
   std::uint64_t reads_bound() const { return reads_bound_; }
 
  private:
@@ -42,15 +43,12 @@ class Oracle {
   void replay_call(const Plan& plan, const Entry& entry, unsigned thread);
   void add_pending(const Plan& plan);
   void bind_reads(const Plan& plan, const Entry& entry, unsigned thread);
-  void expect(bool holds, const std::string& what);
   std::string name(std::uint32_t index) const;
 
   Round round_;
-  std::vector<State> states_;                ///< after everything acknowledged
-  std::vector<std::vector<State>> pending_;  ///< states that an unacknowledged call may have given the key, in order
+  PossibleValues<State> states_;
   SnapshotOracle snapshots_;
-  std::vector<std::string> wrong_;
-  std::uint64_t calls_ = 0, operations_ = 0, pending_kept_ = 0, pending_lost_ = 0, reads_bound_ = 0;
+  std::uint64_t calls_ = 0, operations_ = 0, reads_bound_ = 0;
 };
 
 }  // namespace holdfast::proof::kill
