@@ -11,64 +11,15 @@
 
 #include "../pool/pool_test.hpp"
 #include "core/random.hpp"
+#include "heap_object.hpp"
 
 namespace holdfast::heap {
 namespace {
 
 using memory::Access;
-using memory::Edit;
 using memory::expect_error;
-using memory::PoolFile;
 
-constexpr std::uint16_t kRole = 7 | memory::kPiecesOfARange;
 constexpr std::uint64_t kSmallReserve = 4 * kSlabBytes;
-
-/// An object that has a heap and nothing else.
-class HeapObject : public memory::Object {
- public:
-  static std::unique_ptr<HeapObject> create(const std::shared_ptr<PoolFile>& pool, std::uint64_t slabs, Limits limits) {
-    Edit edit(*pool);
-    const std::uint32_t number = edit.create({.name = "heap", .type = 2000});
-    std::unique_ptr<HeapObject> made(new HeapObject(pool, number, std::move(limits)));
-    made->make_pages(edit, 2 * memory::kPage, {});
-    made->heap.make(edit, slabs * kSlabBytes);
-    edit.commit();
-    return made;
-  }
-  static std::unique_ptr<HeapObject> open(const std::string& path, Limits limits, Access access = Access::read_write) {
-    std::shared_ptr<PoolFile> pool = PoolFile::open(path, access);
-    const std::uint32_t number = pool->directory()->objects.at(0).number;
-    std::unique_ptr<HeapObject> made(new HeapObject(std::move(pool), number, std::move(limits)));
-    made->map_pages();
-    made->accept(true, false);
-    made->heap.map();
-    return made;
-  }
-  const std::byte* address_of(const memory::Extent& extent) const override {
-    return extent.role == memory::kPagesRole ? pages().address : heap.address_of(extent);
-  }
-  /// How many extents the heap has.
-  std::size_t pieces() const { return pool().directory()->extents_of(number(), kRole).size(); }
-  /// What they have together.
-  std::uint64_t extent_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const memory::Extent& piece : pool().directory()->extents_of(number(), kRole)) bytes += piece.bytes;
-    return bytes;
-  }
-  /// Gives another object the space behind the heap, so that its next piece is not adjacent.
-  void end_adjacency() const {
-    Edit edit(pool());
-    const std::string name = "object " + std::to_string(edit.directory().next_number);
-    edit.add(edit.create({.name = name, .type = 2001}), memory::kPagesRole, 0, kSlabBytes);
-    edit.commit();
-  }
-
-  MappedHeap heap;
-
- private:
-  HeapObject(std::shared_ptr<PoolFile> pool, std::uint32_t number, Limits limits)
-      : Object(std::move(pool), number, "a heap", false), heap(*this, kRole, std::move(limits)) {}
-};
 
 std::uint64_t* word_of(const HeapObject& object, std::uint64_t slab) {
   return reinterpret_cast<std::uint64_t*>(object.heap.base() + slab * kSlabBytes + 64);
@@ -87,7 +38,7 @@ class MappedHeaps : public testing::TestWithParam<const char*> {
   /// A pool with one object.
   std::unique_ptr<HeapObject> make(std::uint64_t slabs, const Limits& limits = {.advice = "use a second one"}) {
     memory::NewPool pool(path_, false);
-    auto object = HeapObject::create(pool.pool(), slabs, limits);
+    auto object = HeapObject::create(pool.pool(), slabs * kSlabBytes, limits);
     pool.publish();
     return object;
   }
