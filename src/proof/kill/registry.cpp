@@ -15,7 +15,7 @@ std::map<std::string, SubjectKind>& registry() {
 
 std::string refusal(const std::string& name, const char* what) { return "the kill subject " + name + " " + what; }
 
-/// What the first second registration of a part was. Before main runs, nobody catches what is thrown.
+/// The first fault of a registration. It is kept until main asks, since no code catches what is thrown before.
 std::string& twice() {
   static std::string first;
   return first;
