@@ -74,6 +74,12 @@ enum class Failpoint : std::uint32_t {
   value_replaced,     ///< a value in place, durably; the assignment is not acknowledged
   both_bits_set,      ///< the bit of an assignment's second cell, durably; the first is occupied still
   duplicate_cleared,  ///< in recovery: the second cell of an interrupted assignment
+  // Linear probing, PFHT, path hashing with an undo log (structures/cells/).
+  undo_logged,    ///< an entry, durably; the cells are as they were
+  cells_changed,  ///< the cells, durably; the entry is not void
+  entry_void,     ///< the void entry, durably; the change is not acknowledged, or has items to move
+  change_undone,  ///< in recovery: the cells, durably; the entry is not void
+  // All persistent hash tables.
   larger_filled,      ///< a larger table, durably; the directory names the old one
   larger_committed,   ///< the directory names it; the old one is mapped still
   count

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "holdfast/pool.hpp"
 #include "holdfast/status.hpp"
@@ -31,10 +32,9 @@ class Engine {
   /// Removes every item, each durably when it returns.
   virtual void clear() = 0;
 
-  /// Copies the items of some cells, at most `most()`, and advances `cursor`, which 0 begins and ~0 ends. Growth may come in between:
-  /// an item that is there throughout is copied once.
-  virtual std::size_t export_some(std::uint64_t& cursor, std::byte* keys, std::byte* values) = 0;
-  virtual std::size_t most() const = 0;
+  /// Appends the items of some cells, and advances `cursor`, which 0 begins and ~0 ends. Growth may come in between: an item that is there
+  /// throughout is copied once.
+  virtual void export_some(std::uint64_t& cursor, std::vector<std::byte>& keys, std::vector<std::byte>& values) = 0;
 
   virtual CheckReport check() = 0;
   /// Puts it on its device and marks it clean.

@@ -13,6 +13,7 @@ namespace holdfast::structures {
 struct Recovered {
   std::uint64_t items = 0;       ///< after it
   std::uint64_t duplicates = 0;  ///< second cells of an interrupted assignment, which it cleared
+  std::uint64_t undone = 0;      ///< changes in an undo log, which it undid or finished
 };
 
 /// A table over a Memory. What a call acknowledges is durable when it returns. `insert`, `find`, `assign` and `erase` may be called by
@@ -31,7 +32,7 @@ concept PersistentTable = requires(T& table, const typename T::Key& key, const t
   { table.assign(key, value) } -> std::same_as<Status>;
   /// Removes an item. Returns erased or not_found.
   { table.erase(key) } -> std::same_as<Status>;
-  /// Items. Derived from the cells.
+  /// Items.
   { table.size() } -> std::same_as<std::uint64_t>;
   /// Calls `visit(key, value)` for every item, each once, until it returns false.
   table.for_each(visit);

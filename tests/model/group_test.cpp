@@ -26,47 +26,35 @@ constexpr Operation kGrow = {Do::grow};
 /// Those of one item size.
 std::vector<Scenario> scenarios(bool wide) {
   std::vector<Scenario> all = {
-      {"one caller, every operation",
-       wide,
-       1,
-       2,
-       {},
-       {{insert(0, 1), insert(0, 2), assign(0, 3), find(0), erase(0), find(0)}}},
-      {"a cell used again",
-       wide,
-       1,
-       2,
-       {insert(0, 1)},
-       {{erase(0), insert(1, 2), find(0), erase(1), insert_new(0, 3)}}},
-      {"a full group",
-       wide,
-       1,
-       2,
-       {insert(0, 1), insert(1, 2)},
-       {{insert(2, 3), insert(3, 4), find(3), erase(1), insert(3, 5)}}},
-      {"assigned in both levels",
-       wide,
-       1,
-       2,
-       {insert(0, 1), insert(1, 2)},
-       {{assign(1, 3), assign(0, 4), assign(1, 5)}}},
-      {"assigned in two words of level 2",
-       wide,
-       1,
-       2,
-       {insert(0, 1)},
-       {{assign(0, 2), assign(0, 3), assign(0, 4), find(0)}}},
-      {"two insert one key", wide, 1, 2, {}, {{insert(0, 1)}, {insert(0, 2)}}},
-      {"two insert in one group", wide, 1, 2, {}, {{insert(0, 1)}, {insert(1, 2)}}},
-      {"two insert in two groups", wide, 2, 2, {}, {{insert(0, 1)}, {insert(5, 2)}}},
-      {"an insert and a search", wide, 1, 2, {}, {{insert(0, 1)}, {find(0), find(0)}}},
-      {"an assignment and a search", wide, 1, 2, {insert(0, 1)}, {{assign(0, 2)}, {find(0), find(0)}}},
-      {"an erase and a search", wide, 1, 2, {insert(0, 1)}, {{erase(0)}, {find(0), find(0)}}},
-      {"a cell used again and a search", wide, 1, 2, {insert(0, 1)}, {{erase(0), insert(1, 2)}, {find(0)}}},
-      {"assignments meet", wide, 1, 2, {insert(0, 1)}, {{assign(0, 2)}, {assign(0, 3)}}},
-      {"an erase and an assignment", wide, 1, 2, {insert(0, 1)}, {{erase(0)}, {assign(0, 3)}}},
-      {"growth", wide, 1, 2, {insert(0, 1), insert(1, 2), insert(4, 3)}, {{kGrow, insert(2, 4), erase(0), find(1)}}},
-      {"growth of two groups", wide, 2, 2, {insert(0, 1), insert(5, 2)}, {{erase(0), kGrow, find(5), insert(0, 3)}}},
+      {{"one caller, every operation",
+        wide,
+        {},
+        {{insert(0, 1), insert(0, 2), assign(0, 3), find(0), erase(0), find(0)}}},
+       1},
+      {{"a cell used again", wide, {insert(0, 1)}, {{erase(0), insert(1, 2), find(0), erase(1), insert_new(0, 3)}}}, 1},
+      {{"a full group",
+        wide,
+        {insert(0, 1), insert(1, 2)},
+        {{insert(2, 3), insert(3, 4), find(3), erase(1), insert(3, 5)}}},
+       1},
+      {{"assigned in both levels", wide, {insert(0, 1), insert(1, 2)}, {{assign(1, 3), assign(0, 4), assign(1, 5)}}},
+       1},
+      {{"assigned in two words of level 2",
+        wide,
+        {insert(0, 1)},
+        {{assign(0, 2), assign(0, 3), assign(0, 4), find(0)}}},
+       1},
+      {{"two insert one key", wide, {}, {{insert(0, 1)}, {insert(0, 2)}}}, 1},
+      {{"two insert in one group", wide, {}, {{insert(0, 1)}, {insert(1, 2)}}}, 1},
+      {{"two insert in two groups", wide, {}, {{insert(0, 1)}, {insert(5, 2)}}}, 2},
+      {{"an insert and a search", wide, {}, {{insert(0, 1)}, {find(0), find(0)}}}, 1},
+      {{"an assignment and a search", wide, {insert(0, 1)}, {{assign(0, 2)}, {find(0), find(0)}}}, 1},
+      {{"an erase and a search", wide, {insert(0, 1)}, {{erase(0)}, {find(0), find(0)}}}, 1},
+      {{"a cell used again and a search", wide, {insert(0, 1)}, {{erase(0), insert(1, 2)}, {find(0)}}}, 1},
+      {{"assignments meet", wide, {insert(0, 1)}, {{assign(0, 2)}, {assign(0, 3)}}}, 1},
+      {{"an erase and an assignment", wide, {insert(0, 1)}, {{erase(0)}, {assign(0, 3)}}}, 1},
+      {{"growth", wide, {insert(0, 1), insert(1, 2), insert(4, 3)}, {{kGrow, insert(2, 4), erase(0), find(1)}}}, 1},
+      {{"growth of two groups", wide, {insert(0, 1), insert(5, 2)}, {{erase(0), kGrow, find(5), insert(0, 3)}}}, 2},
   };
   return all;
 }
@@ -92,8 +80,8 @@ TEST(GroupModel, PersistsAreCounted) {
     EXPECT_EQ(found.flushes, persists) << scenario.name;
   };
   for (const bool wide : {false, true}) {
-    const Scenario empty{"an insert", wide, 1, 2, {}, {}};
-    const Scenario one{"one item", wide, 1, 2, {insert(0, 1)}, {}};
+    const Scenario empty{{"an insert", wide, {}, {}}};
+    const Scenario one{{"one item", wide, {insert(0, 1)}, {}}};
     is(empty, insert(0, 1), 2);
     is(empty, insert_new(0, 1), 2);
     is(one, insert(1, 1), 2);  // in level 2

@@ -44,7 +44,7 @@ template <class Item, class Memory>
 Status insert(const Memory& memory, const View& view, const typename Item::Key& key, const typename Item::Value& value,
               bool is_new) {
   const Target target = prefetched_target(memory, view, key);
-  const GroupLock hold(memory, view.locks + target.number);
+  const GroupLock<Memory> hold(memory, view.locks + target.number);
   if (!is_new && memory.keeps(Step::search_first) && find_key(memory, view, target, key) != kNoCell) {
     return Status::exists;
   }
@@ -61,7 +61,7 @@ Status insert(const Memory& memory, const View& view, const typename Item::Key& 
 template <class Item, class Memory>
 Status erase(const Memory& memory, const View& view, const typename Item::Key& key) {
   const Target target = prefetched_target(memory, view, key);
-  const GroupLock hold(memory, view.locks + target.number);
+  const GroupLock<Memory> hold(memory, view.locks + target.number);
   const Cell cell = find_key(memory, view, target, key);
   if (cell == kNoCell) return Status::not_found;
   std::uint64_t* const word = target.words + word_of(view.shape, cell);
@@ -101,7 +101,7 @@ template <class Item, class Memory>
 Status assign(const Memory& memory, const View& view, const typename Item::Key& key,
               const typename Item::Value& value) {
   const Target target = prefetched_target(memory, view, key);
-  const GroupLock hold(memory, view.locks + target.number);
+  const GroupLock<Memory> hold(memory, view.locks + target.number);
   const Cell cell = find_key(memory, view, target, key);
   if (cell == kNoCell) return Status::not_found;
   if (Item::kAtomicValue || !memory.keeps(Step::second_cell)) {

@@ -1,40 +1,23 @@
 // group_kind.cpp: registers group hashing tables as a kind of object.
-#include "structures/group/group_kind.hpp"
-
-#include "pool/kinds/describe.hpp"
-#include "structures/group/cpu_table.hpp"
+#include "structures/form_kind.hpp"
+#include "structures/group/form.hpp"
 
 namespace holdfast {
 
-namespace {
+std::string group::Form::flaw_in(const structures::Header& header) {
+  if (const std::string what = structures::flaw_in_items(header); !what.empty()) return what;
+  const std::uint32_t size = header.group_size;
+  if (std::has_single_bit(size) && size >= kLeastGroup && size <= kMostGroup) return {};
+  return "groups of " + std::to_string(size) + " cells; a group has a power of two of cells, from 64 to 1024";
+}
 
-class GroupKind final : public memory::ObjectKind {
- public:
-  GroupKind() : ObjectKind(8, group::kTableVersion, "group table") {}
-
-  std::string describe_extent(const memory::Extent& extent) const override {
-    return extent.role == group::kGroupsRole ? "groups" : ObjectKind::describe_extent(extent);
-  }
-  void describe(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
-                ObjectInfo& info) const override {
-    group::Stored stored;
-    info.damage = group::read_stored(directory, entry.number, page, stored);
-  }
-  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
-                    const std::string& label) const override {
-    const auto table = group::make_cpu_table(group::GroupObject::open(pool, entry, {.label = label}));
-    CheckReport report = table->check();
-    pool->keep_space();
-    if (pool->writes_file()) table->close();
-    return report;
-  }
-};
-
-}  // namespace
-
-const memory::ObjectKind& kinds::group_kind() {
-  static const GroupKind kind;
+const structures::StructureKind& group::kind() {
+  static const structures::FormKind<Form> kind;
   return kind;
 }
+
+namespace kinds {
+const memory::ObjectKind& group_kind() { return group::kind(); }
+}  // namespace kinds
 
 }  // namespace holdfast

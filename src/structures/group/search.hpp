@@ -4,7 +4,7 @@
 #include "structures/group/shape.hpp"
 #include "structures/group/step.hpp"
 #include "structures/item.hpp"
-#include "structures/persistent_memory.hpp"
+#include "structures/lock.hpp"
 
 namespace holdfast::group {
 
@@ -110,33 +110,12 @@ Cell find_free(const Memory& memory, const View& view, const Target& target) {
 
 /// Holds the lock of a group.
 template <class Memory>
-class GroupLock {
- public:
-  GroupLock(const Memory& memory, VersionLock* lock) : memory_(memory), lock_(lock) {
-    if (memory_.keeps(Step::lock_group)) memory_.lock(lock_);
-  }
-  ~GroupLock() {
-    if (memory_.keeps(Step::lock_group)) memory_.unlock(lock_);
-  }
-  GroupLock(const GroupLock&) = delete;
-  GroupLock& operator=(const GroupLock&) = delete;
+using GroupLock = structures::LockHold<Step::lock_group, Memory>;
 
- private:
-  const Memory& memory_;
-  VersionLock* const lock_;
-};
-
-/// Returns what `read` returns of a group in which no writer was meanwhile. A writer makes its change durable before it releases the
-/// group, so the answer is durable. After some attempts it takes the lock.
+/// Returns what `read` returns of a group in which no writer was during it.
 template <class Memory, class Read>
 auto read_group(const Memory& memory, VersionLock* lock, const Read& read) {
-  for (unsigned attempt = 0; attempt < Memory::kReadAttempts; ++attempt) {
-    const std::uint32_t version = memory.begin_read(lock);
-    const auto result = read();
-    if (memory.end_read(lock, version)) return result;
-  }
-  const GroupLock hold(memory, lock);
-  return read();
+  return structures::read_consistently<Step::lock_group>(memory, lock, read);
 }
 
 }  // namespace holdfast::group

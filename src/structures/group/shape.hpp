@@ -23,6 +23,7 @@ struct Shape {
 
   std::uint32_t cells_of_group() const { return 2 * group_size; }
   std::uint64_t cells() const { return groups * cells_of_group(); }
+  std::uint64_t locks() const { return groups; }
   std::uint32_t level_words() const { return (group_size + 63) / 64; }
   std::uint32_t occupancy_words() const { return 2 * level_words(); }
   std::uint32_t header_words() const { return (occupancy_words() + kLineWords - 1) / kLineWords * kLineWords; }

@@ -50,12 +50,24 @@ class Table {
   /// `visit` is called with the group locked, and must not use the table.
   template <class Visit>
   void for_each_of_group(std::uint64_t number, const Visit& visit) const {
-    const GroupLock hold(memory_, view_.locks + number);
+    const GroupLock<Memory> hold(memory_, view_.locks + number);
     std::uint64_t* const group = view_.group(number);
     visit_cells(memory_, view_, group, [&](Cell cell) {
       const std::uint64_t* const at = view_.cell(group, cell);
       return visit(load_words<Key>(memory_, at), load_words<Value>(memory_, at + Key::kCount));
     });
+  }
+  /// Visits the items of one group, and returns the cursor of the next: ~0, there is none. A cursor is the smallest hash of its group, so it
+  /// means the same when there are more groups.
+  template <class Visit>
+  std::uint64_t visit_some(std::uint64_t cursor, const Visit& visit) const {
+    const std::uint64_t number = view_.shape.group_of(cursor);
+    for_each_of_group(number, [&](const Key& key, const Value& value) {
+      visit(key, value);
+      return true;
+    });
+    if (number + 1 == view_.shape.groups) return ~std::uint64_t{0};
+    return (number + 1) << (64 - static_cast<unsigned>(std::countr_zero(view_.shape.groups)));
   }
   template <class Visit>
   void for_each(const Visit& visit) const {

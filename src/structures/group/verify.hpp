@@ -3,33 +3,15 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "holdfast/pool.hpp"
+#include "structures/check_errors.hpp"
 #include "structures/group/recover.hpp"
 
 namespace holdfast::group {
 
-/// Collects what is wrong, and counts what it leaves out.
-class Errors {
- public:
-  explicit Errors(std::vector<std::string>& to) : to_(to) {}
-  ~Errors() {
-    if (count_ > kMost) to_.push_back("and " + std::to_string(count_ - kMost) + " errors more");
-  }
-  Errors(const Errors&) = delete;
-  Errors& operator=(const Errors&) = delete;
-  void add(const std::string& what) {
-    if (++count_ <= kMost) to_.push_back(what);
-  }
-
- private:
-  static constexpr std::uint64_t kMost = 20;
-  std::vector<std::string>& to_;
-  std::uint64_t count_ = 0;
-};
-
 template <class Item, class Memory>
-void verify_group(const Memory& memory, const View& view, std::uint64_t number, Errors& errors) {
+void verify_group(const Memory& memory, const View& view, std::uint64_t number, structures::CheckErrors& errors) {
   const Shape& shape = view.shape;
   std::uint64_t* const group = view.group(number);
   const std::string where = "group " + std::to_string(number);
@@ -56,7 +38,7 @@ template <class Item, class Memory>
 CheckReport verify(const Memory& memory, const View& view) {
   CheckReport report;
   report.slots = view.shape.cells();
-  Errors errors(report.errors);
+  structures::CheckErrors errors(report.errors);
   for (std::uint64_t number = 0; number < view.shape.groups; ++number) {
     verify_group<Item>(memory, view, number, errors);
     report.items += count_items(memory, view, number);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "group_fixture.hpp"
-#include "structures/group/layout.hpp"
+#include "structures/group/form.hpp"
 #include "system/calls.hpp"
 
 namespace holdfast::test {
@@ -109,10 +109,10 @@ TEST_F(GroupObjects, RefuseWhatTheyAreNot) {
 
 /// What a page and a directory may say of a table is verified before anything relies on it.
 TEST(GroupLayout, IsVerified) {
-  using group::Header, group::Stored, group::kGroupsRole;
+  using structures::Header, structures::Stored, structures::kCellsRole;
   const Header header{7, 16, 64, 0, 0};
   const memory::Extent pages{479232, 8192, 1, memory::kPagesRole, 0};
-  const memory::Extent groups{487424, 12288, 1, kGroupsRole, 2};  // 4 groups of 2112 bytes
+  const memory::Extent groups{487424, 12288, 1, kCellsRole, 2};  // 4 groups of 2112 bytes
   const auto flaw = [&](const Header& its, const memory::Extent& extent, std::uint32_t header_bytes = sizeof(Header)) {
     memory::ObjectPage page = {};
     page.header_bytes = header_bytes;
@@ -120,7 +120,7 @@ TEST(GroupLayout, IsVerified) {
     memory::Directory directory;
     directory.extents = {pages, extent};
     Stored stored;
-    return group::read_stored(directory, 1, page, stored);
+    return group::kind().read_stored(directory, 1, page, stored);
   };
   EXPECT_EQ(flaw(header, groups), "");
   EXPECT_NE(flaw(header, groups, 24), "");
@@ -130,9 +130,9 @@ TEST(GroupLayout, IsVerified) {
   EXPECT_NE(flaw({7, 16, 2048, 0, 0}, groups), "");
   EXPECT_NE(flaw({7, 16, 64, 0, 1}, groups), "");
   EXPECT_NE(flaw({7, 32, 64, 0, 0}, groups), "") << "the extent is too small";
-  EXPECT_NE(flaw(header, {487424, 12288, 1, kGroupsRole, 3}), "") << "the extent is too small";
-  EXPECT_NE(flaw(header, {487424, 12288, 1, kGroupsRole, 39}), "");
-  EXPECT_NE(flaw(header, {487424, 12288, 1, kGroupsRole, 64}), "");
+  EXPECT_NE(flaw(header, {487424, 12288, 1, kCellsRole, 3}), "") << "the extent is too small";
+  EXPECT_NE(flaw(header, {487424, 12288, 1, kCellsRole, 39}), "");
+  EXPECT_NE(flaw(header, {487424, 12288, 1, kCellsRole, 64}), "");
   EXPECT_NE(flaw(header, {487424, 12288, 1, 2, 2}), "") << "an extent of another role";
 }
 

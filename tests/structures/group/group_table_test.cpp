@@ -7,7 +7,6 @@
 
 #include "core/hash.hpp"
 #include "group_fixture.hpp"
-#include "pool/medium/persist.hpp"
 #include "structures/group/shape.hpp"
 #include "support/random.hpp"
 
@@ -81,33 +80,18 @@ TEST_F(GroupTables, TakeEveryKey) {
   EXPECT_EQ(table.size(), 0u);
 }
 
-/// Counts the fences and the lines that are flushed.
-class Persists : public memory::FlushObserver {
- public:
-  Persists() : before_(memory::observe_flushes(this)) {}
-  ~Persists() override { memory::observe_flushes(before_); }
-  void flush(const void* address, std::size_t bytes) noexcept override {
-    memory::each_line(address, bytes, [this](const char*) { ++lines; });
-  }
-  void fence() noexcept override { ++fences; }
-  unsigned lines = 0, fences = 0;
-
- private:
-  memory::FlushObserver* const before_;
-};
-
 TEST_F(GroupTables, PersistAsOftenAsTheyMust) {
-  Persists persists;
+  PersistCounter persists;
   Pool pool = Pool::create(path);
   for (const std::uint32_t bytes : {16u, 32u}) {
     GroupTable table =
         GroupTable::create(pool, std::to_string(bytes), {.item_bytes = bytes, .cells = 4096, .flush = true});
     table.insert(wide(0).data(), wide(0).data());  // and the clean mark is cleared
     const auto takes = [&](unsigned most, const auto& operation) {
-      const unsigned lines = persists.lines, fences = persists.fences;
+      const unsigned lines = persists.counts.lines, fences = persists.counts.fences;
       operation();
-      EXPECT_EQ(persists.fences - fences, most);
-      EXPECT_EQ(persists.lines - lines, most) << "each line once";
+      EXPECT_EQ(persists.counts.fences - fences, most);
+      EXPECT_EQ(persists.counts.lines - lines, most) << "each line once";
     };
     for (std::uint64_t i = 1; i < 200; ++i) {
       takes(2, [&] { table.insert(wide(i).data(), wide(i).data()); });
@@ -119,10 +103,10 @@ TEST_F(GroupTables, PersistAsOftenAsTheyMust) {
       if (i % 2 == 0) takes(2, [&] { table.insert_new(wide(i).data(), wide(i).data()); });
     }
     if (bytes == 32) {
-      const unsigned fences = persists.fences;
+      const unsigned fences = persists.counts.fences;
       for (std::uint64_t i = 1; i < 200; ++i) table.assign(wide(i).data(), wide(i + 1).data());
-      EXPECT_LE(persists.fences - fences, 3u * 199);
-      EXPECT_GE(persists.fences - fences, 2u * 199);
+      EXPECT_LE(persists.counts.fences - fences, 3u * 199);
+      EXPECT_GE(persists.counts.fences - fences, 2u * 199);
     }
     EXPECT_TRUE(table.check().errors.empty());
   }

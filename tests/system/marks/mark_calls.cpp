@@ -227,26 +227,33 @@ MarkKind transaction_kind() {
   return made;
 }
 
-MarkKind group_kind() {
-  MarkKind made = {.name = "group_table", .type = "GroupTable", .objects = {"g"}};
-  made.make = [](Pool& pool) {
-    GroupTable table = GroupTable::create(pool, "g", {.cells = 1, .group_size = 64});
+/// A persistent hash table: what creates one called "g", and what opens it.
+MarkKind hashed_kind(const char* name, HashTable (*create)(Pool&), HashTable (*open)(Pool&)) {
+  MarkKind made = {.name = name, .type = "HashTable", .objects = {"g"}};
+  made.make = [=](Pool& pool) {
+    HashTable table = create(pool);
     for (std::uint64_t key = 0; key < 20; ++key) table.insert(key, key);
   };
-  made.open = [](MarkScene& scene) { scene.group = GroupTable::open(*scene.pool, "g"); };
-  made.sync = [](MarkScene& scene) { scene.group->sync(); };
-  made.changes = {{"insert", [](MarkScene& scene) { scene.group->insert(100, 1); }},
-                  {"insert_new", [](MarkScene& scene) { scene.group->insert_new(101, 1); }},
-                  {"assign", [](MarkScene& scene) { scene.group->assign(1, 9); }},
-                  {"erase", [](MarkScene& scene) { scene.group->erase(2); }},
-                  {"reserve", [](MarkScene& scene) { scene.group->reserve(2 * scene.group->cells()); }},
-                  {"clear", [](MarkScene& scene) { scene.group->clear(); }}};
+  made.open = [=](MarkScene& scene) { scene.hashed.emplace(open(*scene.pool)); };
+  made.sync = [](MarkScene& scene) { scene.hashed->sync(); };
+  made.changes = {{"insert", [](MarkScene& scene) { scene.hashed->insert(100, 1); }},
+                  {"insert_new", [](MarkScene& scene) { scene.hashed->insert_new(101, 1); }},
+                  {"assign", [](MarkScene& scene) { scene.hashed->assign(1, 9); }},
+                  {"erase", [](MarkScene& scene) { scene.hashed->erase(2); }},
+                  {"reserve", [](MarkScene& scene) { scene.hashed->reserve(2 * scene.hashed->cells()); }},
+                  {"clear", [](MarkScene& scene) { scene.hashed->clear(); }}};
   made.reads = {
-      {"find", [](MarkScene& scene) { scene.group->find(1); }},
-      {"for_each", [](MarkScene& scene) { scene.group->for_each([](const void*, const void*) { return true; }); }},
-      {"size", [](MarkScene& scene) { scene.group->size(); }},
-      {"check", [](MarkScene& scene) { scene.group->check(); }}};
+      {"find", [](MarkScene& scene) { scene.hashed->find(1); }},
+      {"for_each", [](MarkScene& scene) { scene.hashed->for_each([](const void*, const void*) { return true; }); }},
+      {"size", [](MarkScene& scene) { scene.hashed->size(); }},
+      {"check", [](MarkScene& scene) { scene.hashed->check(); }}};
   return made;
+}
+template <class Table>
+MarkKind hashed_kind(const char* name) {
+  return hashed_kind(
+      name, [](Pool& pool) -> HashTable { return Table::create(pool, "g", {.cells = 1}); },
+      [](Pool& pool) -> HashTable { return Table::open(pool, "g"); });
 }
 
 void save(MarkScene& scene, std::uint64_t step) {
@@ -262,7 +269,7 @@ void MarkScene::close() {
   log.reset();
   undo.reset();
   checkpoint.reset();
-  group.reset();
+  hashed.reset();
   pool.reset();
 }
 
@@ -272,7 +279,9 @@ std::vector<MarkKind> mark_kinds() {
   std::vector<MarkKind> kinds;
   for (const TableKind& kind : kTableKinds) kinds.push_back(table_kind(kind));
   for (MarkKind& kind :
-       std::vector<MarkKind>{region_kind(), log_kind(0), log_kind(2), transaction_kind(), group_kind()}) {
+       std::vector<MarkKind>{region_kind(), log_kind(0), log_kind(2), transaction_kind(),
+                             hashed_kind<GroupTable>("group_table"), hashed_kind<LinearTable>("linear_table"),
+                             hashed_kind<PfhtTable>("pfht_table"), hashed_kind<PathTable>("path_table")}) {
     kinds.push_back(std::move(kind));
   }
   return kinds;
@@ -332,6 +341,9 @@ std::vector<MarkCall> pool_changes() {
           {"GroupTable::create", [](MarkScene& scene) { GroupTable::create(*scene.pool, "new", {.cells = 1}); }},
           {"GroupTable::create over another",
            [](MarkScene& scene) { GroupTable::create(*scene.pool, "old", {.cells = 1, .overwrite = true}); }},
+          {"LinearTable::create", [](MarkScene& scene) { LinearTable::create(*scene.pool, "new", {.cells = 1}); }},
+          {"PfhtTable::create", [](MarkScene& scene) { PfhtTable::create(*scene.pool, "new", {.cells = 1}); }},
+          {"PathTable::create", [](MarkScene& scene) { PathTable::create(*scene.pool, "new", {.cells = 1}); }},
           {"Checkpoint::create", [](MarkScene& scene) { Checkpoint::create(*scene.pool, "new"); }},
           {"Checkpoint::create over another",
            [](MarkScene& scene) { Checkpoint::create(*scene.pool, "old", {.overwrite = true}); }},

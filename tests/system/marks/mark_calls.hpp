@@ -22,7 +22,7 @@ struct MarkScene {
   std::optional<Region> region = {};
   std::optional<Log> log = {}, undo = {};
   std::optional<Checkpoint> checkpoint = {};
-  std::optional<GroupTable> group = {};
+  std::optional<HashTable> hashed = {};
   std::string path() const { return folder + "/a.hold"; }
   void close();
 };
