@@ -239,7 +239,7 @@ TEST(PoolGrowFull, AFullMediumChangesNothing) {
             pool->add_level(number);
           }
         },
-        "no room");
+        "no space");
     EXPECT_LT(pool->shape().top_level, 14u);
     const std::uint64_t after_levels = std::filesystem::file_size(path);
     EXPECT_GE(after_levels, bytes);

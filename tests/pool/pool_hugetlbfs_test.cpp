@@ -49,7 +49,7 @@ TEST(PoolHugetlbfs, LivesGrowsAndReopens) {
     open(path)->add_level(10);
     TableShape large = small_shape();
     large.cells = 10'000'000;
-    expect_error<NoSpace>([&] { create(folder / "b.hold", large); }, "no room");
+    expect_error<NoSpace>([&] { create(folder / "b.hold", large); }, "no space");
     EXPECT_EQ(open(path)->shape().top_level, 10u);
     // A pool of a file system with small pages has extents that cannot be mapped here.
     const Folder other("/dev/shm");

@@ -110,7 +110,7 @@ TEST_F(SnapshotFaults, WithoutSpaceIsOneErrorAndNoFile) {
   if (mount("holdfast-test", small.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
     GTEST_SKIP() << "only root can mount a small tmpfs";
   }
-  expect_error<NoSpace>([&] { table->snapshot(small / "b.hold"); }, "no room");
+  expect_error<NoSpace>([&] { table->snapshot(small / "b.hold"); }, "no space");
   EXPECT_EQ(small.files(), 0u);
   EXPECT_EQ(umount(small.path().c_str()), 0);
   fill(2);
