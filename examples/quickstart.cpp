@@ -1,4 +1,5 @@
 // quickstart: makes a durable table, fills it, closes it, opens it again and reads it. Usage: quickstart [POOL]
+#include <holdfast/epoch.hpp>
 #include <holdfast/table.hpp>
 
 #include <array>
@@ -31,6 +32,13 @@ int main(int argc, char** argv) try {
     std::printf("%llu: %s %g\n", static_cast<unsigned long long>(wanted[i]), found[i] ? "found" : "not there",
                 values[i][0]);
   }
+
+  {
+    holdfast::TypedEpoch<std::uint64_t, std::array<float, 4>> one(items);
+    std::array<float, 4> value;
+    if (one.find(7, value)) one.insert_or_assign(1'000'007, value);
+  }
+  std::printf("%llu items\n", static_cast<unsigned long long>(items.size()));
   return found[0] && found[1] && !found[2] && values[0][0] == 7 ? 0 : 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "quickstart: %s\n", error.what());

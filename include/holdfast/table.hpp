@@ -27,6 +27,7 @@ inline constexpr const char* kTableName = "table";
 inline constexpr std::uint64_t kExportPlace = (std::uint64_t{1} << 48) - 1;
 
 class DeviceWalk;
+class Epoch;
 class Session;
 
 /// A durable table in a pool file. Movable, not copyable; a moved-from table throws ObjectClosed. Several host threads may submit batches.
@@ -48,6 +49,10 @@ class Table : public TypedBatches<Table>, public StringBatches<Table> {
   /// Runs a batch. When it returns (or `stream` gets there), everything it acknowledged is in
   /// the pool's persistence domain. Throws InvalidArgument, ReadOnly, ObjectClosed, DeviceError.
   BatchResult run(const Batch& batch);
+  /// Runs what it can of a batch with at most 32 rows in host memory without waiting for other callers, and adds to `result`.
+  /// Returns the first row that has not run: `run` does the rest, with that as `Batch::from`. Throws as `run`. For callers
+  /// that must not wait, because they hold a lock that other callers of the table may need. `run` itself begins with it.
+  std::size_t try_run(const Batch& batch, BatchResult& result);
 
   // One kind of operation each, for host arrays; TypedBatches (rows.hpp)
   // has them for ranges, and StringBatches (strings.hpp) for strings.
@@ -135,6 +140,7 @@ class Table : public TypedBatches<Table>, public StringBatches<Table> {
 
  private:
   friend class DeviceWalk;
+  friend class Epoch;
   friend class Pool;
   class Impl;
   explicit Table(std::shared_ptr<Impl> impl);

@@ -1,5 +1,6 @@
 // memory.cpp: the class holdfastdb._native.MemoryTable. Every call that may take long releases the interpreter lock.
 #include "holdfast/memory_table.hpp"
+#include "one_key.hpp"
 #include "run.hpp"
 
 namespace nb = nanobind;
@@ -58,6 +59,7 @@ void bind_memory_table(nb::module_& module) {
       .def_rw("partitions", &MemoryOptions::partitions);
   nb::class_<HeldMemoryTable> table(module, "MemoryTable");
   bind_run(table);
+  bind_one_key(table);
   table.def_static("create", &create, "options"_a)
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
            "Returns (items written, next cursor).")

@@ -1,6 +1,7 @@
 // table.cpp: the class holdfastdb._native.Table. Every call that may take long releases the interpreter lock.
 #include "holdfast/table.hpp"
 #include "native.hpp"
+#include "one_key.hpp"
 #include "run.hpp"
 
 namespace nb = nanobind;
@@ -121,6 +122,7 @@ void bind_table(nb::module_& module) {
   module.attr("default_capacity") = CreateOptions{}.shape.capacity;
   nb::class_<HeldTable> table(module, "Table");
   bind_run(table);
+  bind_one_key(table);
   table.def_static("create", &create, "path"_a, "options"_a, "fill"_a.none())
       .def_static("open", &open, "path"_a, "options"_a)
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "scores"_a, "n"_a,

@@ -36,6 +36,12 @@ class Table::Impl : public memory::OpenObject {
   /// Runs what it can of a batch with few rows in host memory, without a wait for any gate. Returns how far it came. `stays`: the
   /// thread stays inside after it, and keeps growth and closing out until it leaves. Throws as Table::run.
   std::size_t run_few(const Batch& batch, OpSet ops, bool stays, BatchResult& result);
+  /// Table::run.
+  BatchResult run(const Batch& batch, bool stays);
+  /// Thread `number` has stayed inside after a call, and leaves.
+  void leave(unsigned number) {
+    if (!forked() && calls_.is_inside(number)) calls_.leave(number);
+  }
   /// What is wrong with a batch of such operations. The caller keeps the table open.
   void check_batch(const Batch& batch, OpSet ops) const;
 

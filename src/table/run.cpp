@@ -71,33 +71,39 @@ std::size_t Table::Impl::run_few(const Batch& batch, OpSet ops, bool stays, Batc
   return next;
 }
 
-BatchResult Table::run(const Batch& batch) {
-  const OpSet ops = table::operations_of(batch), run_as = runs_as(batch, ops, impl_->choice());
+BatchResult Table::Impl::run(const Batch& batch, bool stays) {
+  const OpSet ops = table::operations_of(batch), run_as = runs_as(batch, ops, choice_);
   BatchResult result;
-  const std::size_t from = impl_->run_few(batch, ops, false, result);
+  const std::size_t from = run_few(batch, ops, stays, result);
   result.next = batch.size;
-  if (from == batch.size) return result;
+  if (from == batch.size && from != batch.from) return result;
   {
-    Impl::Change use;
+    Change use;
     if (run_as.changes()) {
-      use = impl_->change();
+      use = change();
     } else {
-      use.open = impl_->use();
+      use.open = this->use();
     }
-    impl_->check_batch(batch, ops);
+    check_batch(batch, ops);
     if (from == batch.size) return result;
     const bool changes = may_change(batch, ops);
-    if (changes) impl_->about_to_change(batch.size - from);
-    const std::uint64_t score = changes ? impl_->score_now() : 0;
-    result.next = impl_->machine().run(batch, run_as, score, from, result);
-    impl_->must_be_whole();
+    if (changes) about_to_change(batch.size - from);
+    const std::uint64_t score = changes ? score_now() : 0;
+    result.next = machine_->run(batch, run_as, score, from, result);
+    must_be_whole();
   }
   if (result.next == batch.size) return result;
   if (batch.statuses) std::fill(batch.statuses + result.next, batch.statuses + batch.size, Status::not_run);
-  read_nothing(batch, result.next, impl_->value_bytes);
+  read_nothing(batch, result.next, value_bytes);
   result.count[static_cast<unsigned>(Status::not_run)] += batch.size - result.next;
   result.stopped = true;
   return result;
+}
+
+BatchResult Table::run(const Batch& batch) { return impl_->run(batch, false); }
+
+std::size_t Table::try_run(const Batch& batch, BatchResult& result) {
+  return impl_->run_few(batch, table::operations_of(batch), false, result);
 }
 
 }  // namespace holdfast

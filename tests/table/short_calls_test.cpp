@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -9,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "holdfast/table.hpp"
+#include "holdfast/epoch.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -155,6 +156,108 @@ TEST_P(ShortCalls, AClosedTableRefusesThemInTheWordsOfABatch) {
   table_->close();
   EXPECT_EQ(words(1), words(100));
   EXPECT_NE(words(1), "none");
+}
+
+TEST_P(ShortCalls, AnEpochStaysAcrossCallsAndYieldsToWhatExcludesIt) {
+  constexpr std::uint64_t kThreads = 3, kOfEach = 3000;
+  std::vector<std::thread> all;
+  std::atomic<unsigned> running{kThreads};
+  for (std::uint64_t t = 0; t < kThreads; ++t) {
+    all.emplace_back([&, t] {
+      Epoch epoch(*table_);
+      Value value(GetParam().value_bytes / 8);
+      for (std::uint64_t i = 0; i < kOfEach; ++i) {  // the table grows meanwhile, which needs every epoch to yield
+        const std::uint64_t key = i * kThreads + t;
+        EXPECT_FALSE(epoch.contains(&key));
+        EXPECT_EQ(epoch.insert(&key, value_of(key).data()), Status::inserted);
+        EXPECT_EQ(epoch.assign(&key, value_of(key, 1).data()), Status::updated);
+        EXPECT_TRUE(epoch.find(&key, value.data()));
+        EXPECT_EQ(value, value_of(key, 1));
+        if (i % 4 == 0) {
+          EXPECT_EQ(epoch.erase(&key), Status::erased);
+        }
+        if (i % 64 == 1) {
+          EXPECT_TRUE(has(key)) << "the table's methods may be called as well";
+        }
+      }
+      --running;
+    });
+  }
+  while (running != 0) EXPECT_TRUE(table_->check().errors.empty());
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(table_->size(), kThreads * (kOfEach - kOfEach / 4));
+  EXPECT_TRUE(table_->check().errors.empty());
+}
+
+TEST_P(ShortCalls, TheThreadOfAnEpochMayDoWhatExcludesCalls) {
+  Epoch epoch(*table_);
+  const std::uint64_t key = 7;
+  EXPECT_EQ(epoch.insert(&key, value_of(key).data()), Status::inserted);
+  table_->sync();
+  EXPECT_TRUE(epoch.contains(&key));
+  EXPECT_TRUE(table_->check().errors.empty());
+  EXPECT_TRUE(epoch.contains(&key));
+  table_->clear();
+  EXPECT_FALSE(epoch.contains(&key));
+  table_->close();
+  EXPECT_THROW(epoch.contains(&key), ObjectClosed);
+}
+
+TEST_P(ShortCalls, AnEpochFindsOrInserts) {
+  Epoch epoch(*table_);
+  const std::uint64_t key = 7;
+  Value value(GetParam().value_bytes / 8);
+  EXPECT_EQ(epoch.find_or_insert(&key, value_of(key, 1).data(), value.data()), Status::inserted);
+  EXPECT_EQ(value, value_of(key, 1));
+  EXPECT_EQ(epoch.find_or_insert(&key, value_of(key, 2).data(), value.data()), Status::found);
+  EXPECT_EQ(value, value_of(key, 1));
+}
+
+TEST_P(ShortCalls, AnEpochThatWasLeftKeepsNoOneWaiting) {
+  Epoch epoch(*table_);
+  const std::uint64_t key = 7;
+  EXPECT_EQ(epoch.insert(&key, value_of(key).data()), Status::inserted);
+  epoch.leave();
+  std::thread([&] { table_->sync(); }).join();
+  EXPECT_TRUE(epoch.contains(&key));
+}
+
+TEST_P(ShortCalls, AnEpochRefusesWhatABatchRefuses) {
+  const auto words = [&](const auto& call) {
+    try {
+      call();
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  Epoch epoch(*table_);
+  const std::uint64_t key = 7;
+  const auto of_batch = [&](const void* keys, const void* values) {
+    return words([&] { table_->insert(keys, values, 1); });
+  };
+  EXPECT_EQ(words([&] { epoch.insert(nullptr, &key); }), of_batch(nullptr, &key));
+  EXPECT_EQ(words([&] { epoch.insert(&key, nullptr); }), of_batch(&key, nullptr));
+  EXPECT_NE(of_batch(&key, nullptr), "none");
+  using Wrong = TypedEpoch<std::uint64_t, std::array<std::uint64_t, 3>>;
+  EXPECT_NE(words([&] { const Wrong wrong(*table_); }), "none");
+}
+
+TEST_P(ShortCalls, TryRunNeverWaits) {
+  const std::uint64_t keys[40] = {};
+  std::vector<std::uint64_t> values(40 * GetParam().value_bytes / 8);
+  Batch batch;
+  batch.op = Op::insert;
+  batch.keys = keys;
+  batch.values = values.data();
+  batch.size = 40;
+  BatchResult result;
+  EXPECT_EQ(table_->try_run(batch, result), 0u) << "too many rows";
+  batch.size = 3;
+  const std::size_t next = table_->try_run(batch, result);
+  EXPECT_EQ(next, GetParam().value_bytes == 8 ? 3u : 0u);
+  EXPECT_EQ(result.of(Status::inserted), next == 0 ? 0u : 1u);
+  EXPECT_EQ(result.of(Status::exists), next == 0 ? 0u : 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Values, ShortCalls, testing::Values(Kind{8, false}, Kind{8, true}, Kind{64, false}),

@@ -37,6 +37,21 @@ def test_reads_and_writes(table: Any) -> None:
     assert table.get(1) is None and table.get(1, 5) == 5 and 1 not in table
 
 
+def test_the_short_path_agrees_with_batches(table: Any) -> None:
+    short = table._native
+    assert short.put_one(5, b"holdfast") == hf.Status.INSERTED and short.put_one(5, b"replaced") == hf.Status.UPDATED
+    assert short.find_one(5) == b"replaced" == bytes(table.find([5])[0][0]) and short.has_one(5) is True
+    assert short.find_one((5).to_bytes(8, "little")) == b"replaced"
+    assert short.erase_one(5) == hf.Status.ERASED and short.erase_one(5) == hf.Status.NOT_FOUND
+    assert short.find_one(5) is None and short.has_one(5) is False
+    for key in (-1, 2**64, True, 1.0, None, "5", b"short", np.uint64(5), bytearray(8)):
+        assert short.find_one(key) is short.has_one(key) is short.erase_one(key) is NotImplemented
+        assert short.put_one(key, b"holdfast") is NotImplemented
+    for value in (None, b"short", 7, bytearray(8), np.zeros(8, np.uint8)):
+        assert short.put_one(5, value) is NotImplemented
+    assert len(table) == 0
+
+
 @pytest.mark.parametrize("n", [1, 7, 1000, 1 << 16])
 def test_batches_give_every_item_once(table: Any, n: int) -> None:
     assert list(table.batches(n)) == []

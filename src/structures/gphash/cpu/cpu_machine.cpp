@@ -127,10 +127,9 @@ std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) cons
 
 /// The rows of a batch, without statuses where it has none.
 Work CpuMachine::work_of(const Batch& batch, OpSet ops, std::uint64_t score) const {
-  Work work;
+  Work work{.rows = rows_of(batch, 0, value_bytes_, score)};
   work.keys = static_cast<const std::byte*>(batch.keys);
   work.mask = batch.mask;
-  work.rows = rows_of(batch, 0, value_bytes_, score);
   work.changes = ops.changes();
   if (!variable_) return work;
   work.rows.verify = options_.verify;

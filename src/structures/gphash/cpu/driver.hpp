@@ -79,6 +79,9 @@ class Driver {
   virtual Progress run(const Work& work, std::size_t begin, std::size_t end, heap::ThreadCells& cells,
                        Tally& tally) const = 0;
 
+  /// The same for row 0, which has no mask, of a batch with one operation for all rows.
+  virtual index::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const = 0;
+
   /// Reads every pair that buckets [begin, end) of a rank name, and reports those that are not as they were written.
   virtual void check_pairs(unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) const = 0;
 

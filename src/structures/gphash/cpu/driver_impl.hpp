@@ -7,6 +7,7 @@
 
 #include "structures/gphash/cpu/driver.hpp"
 #include "structures/gphash/cpu/groups.hpp"
+#include "structures/gphash/cpu/one_key.hpp"
 #include "structures/gphash/cpu/maintenance_driver.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
@@ -69,6 +70,12 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
       if (stopped != count) return {Group::position(work, first, flights[stopped].row), outcome};
     }
     return {end, index::Outcome::done};
+  }
+
+  index::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const override {
+    const Memory memory(this->persist_, cells, tally);
+    const index::View<Shape> view = this->view_;
+    return OneKey<Tile, Shape, kMayFlush>::run(view, memory, work, tally);
   }
 };
 

@@ -86,7 +86,7 @@ struct Groups {
   static void find(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights, std::size_t count,
                    bool reserved, Tally& tally) {
     reserved ? find_group<true>(view, memory, rows, flights, count, tally)
-             : inlined_find_group(view, memory, rows, flights, count, tally);
+          : inlined_find_group(view, memory, rows, flights, count, tally);
     if (tally.gave_up != 0) skip_unsettled(rows, flights, count);
     for (std::size_t i = 0; rows.verify && i < count; ++i) skip_damaged(view, memory, rows, flights[i], true, tally);
   }
@@ -95,7 +95,7 @@ struct Groups {
   static void ask(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
                   std::size_t count, bool reserved) {
     return reserved ? ask_group<true>(view, memory, rows, flights, count)
-                    : ask_group<false>(view, memory, rows, flights, count);
+                 : ask_group<false>(view, memory, rows, flights, count);
   }
 
   /// Carries out `count` operations. Where the group stopped, and why in `outcome`.
@@ -109,7 +109,7 @@ struct Groups {
     }
   }
 
- private:
+ protected:
   static constexpr std::size_t kLinesAhead = 16;  // of one value
   // 50 KB each; beside flushes, which take much longer than calls, it is not worth that.
   static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide && !kMayFlush;

@@ -83,12 +83,17 @@ std::size_t CpuMachine::run_few(const Batch& batch, OpSet ops, std::uint64_t sco
   Arena arena;
   work.rows.arena = &arena;
   Tally tally;
-  const Progress progress = driver_->run(work, from, batch.size, caller->cells, tally);
+  std::size_t next;
+  if (batch.size == 1 && batch.mask == nullptr && batch.ops == nullptr) {
+    next = driver_->run_one(work, caller->cells, tally) == index::Outcome::done ? 1 : 0;
+  } else {
+    next = driver_->run(work, from, batch.size, caller->cells, tally).next;
+  }
   caller->add(tally);
   if (blobs != nullptr) blobs->arena().adopt(std::move(arena));
   if (tally.damaged != 0) throw_damaged(pool_.path(), tally.damaged);
-  count_statuses(work, from, progress.next, result);
-  return progress.next;
+  for (std::size_t row = from; row < next; ++row) ++result.count[static_cast<unsigned>(work.rows.statuses[row])];
+  return next;
 }
 
 }  // namespace holdfast::machine::cpu
