@@ -4,9 +4,11 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "frame/anonymous_memory.hpp"
+#include "structures/cells/form.hpp"
 #include "structures/group/table.hpp"
 #include "structures/persistent_table.hpp"
 #include "structures/subject.hpp"
@@ -14,6 +16,26 @@
 namespace holdfast::bench::structures {
 
 namespace scheme = holdfast::structures;
+
+/// Linear probing, PFHT or path hashing. `Form`: with or without an undo log. The number of cells is the nearest that the scheme has.
+template <class Form>
+struct CellScheme {
+  using View = cells::View;
+  template <class Item, class Memory>
+  using Table = typename Form::template Table<Item, Memory>;
+  static cells::Shape shape(const Plan& plan) {
+    const std::uint64_t wanted = std::uint64_t{1} << plan.bits;
+    const auto apart = [&](unsigned index) {
+      const std::uint64_t has = Form::Scheme::cells(index);
+      return has > wanted ? has - wanted : wanted - has;
+    };
+    unsigned nearest = plan.bits;
+    for (unsigned index = plan.bits - 2; index < plan.bits; ++index) {
+      if (apart(index) < apart(nearest)) nearest = index;
+    }
+    return {nearest, plan.item_bytes / 8, Form::Scheme::cells(nearest)};
+  }
+};
 
 /// Group hashing.
 struct GroupScheme {
@@ -25,14 +47,12 @@ struct GroupScheme {
     const std::uint64_t groups = cells / 2 / plan.group_size;
     return {groups == 0 ? 1 : groups, plan.group_size, plan.item_bytes / 8};
   }
-  static std::uint64_t locks(const group::Shape& shape) { return shape.groups; }
 };
 
 /// The words and locks of a table.
 template <class Scheme>
 struct Storage {
-  explicit Storage(const Plan& plan)
-      : words(Scheme::shape(plan).bytes(), true), locks(Scheme::locks(Scheme::shape(plan))) {
+  explicit Storage(const Plan& plan) : words(Scheme::shape(plan).bytes(), true), locks(Scheme::shape(plan).locks()) {
     view.shape = Scheme::shape(plan);
     view.seed = plan.seed;
     view.words = words.as<std::uint64_t>();
@@ -81,20 +101,19 @@ class SchemeSubject : public Subject {
   const Memory memory_;
 };
 
-/// With a counter.
+/// The counter of a table: made with the table's memory policy, so before the table.
+struct CounterOfTable {
+  std::optional<Counter> counter;
+};
 template <class Scheme, class Item>
-class CountedScheme final : public SchemeSubject<Scheme, Item, CountingMemory> {
+class CountedScheme final : private CounterOfTable, public SchemeSubject<Scheme, Item, CountingMemory> {
  public:
   explicit CountedScheme(const Plan& plan)
       : SchemeSubject<Scheme, Item, CountingMemory>(plan, [this](const Storage<Scheme>& storage) {
-          counter_.emplace(storage.view.words, storage.view.shape.bytes());
-          return CountingMemory(*counter_);
+          return CountingMemory(counter.emplace(storage.view.words, storage.view.shape.bytes()));
         }) {}
-  Counted take_counts() override { return std::exchange(counter_->counted, {}); }
-  void begin_operation() override { counter_->begin_operation(); }
-
- private:
-  std::optional<Counter> counter_;
+  Counted take_counts() override { return std::exchange(counter->counted, {}); }
+  void begin_operation() override { counter->begin_operation(); }
 };
 
 template <class Scheme>

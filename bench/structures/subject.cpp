@@ -6,6 +6,9 @@
 
 #include "holdfast/error.hpp"
 #include "structures/durable_table.hpp"
+#include "structures/linear/linear_form.hpp"
+#include "structures/path/path_form.hpp"
+#include "structures/pfht/pfht_form.hpp"
 #include "structures/schemes.hpp"
 
 namespace holdfast::bench::structures {
@@ -19,11 +22,22 @@ struct Maker {
   std::function<std::unique_ptr<Subject>(const Plan&)> counted;
 };
 
+template <class Scheme>
+Maker of(const char* name, bool durable) {
+  return {name, durable, timed<Scheme>, counted<Scheme>};
+}
+
 const std::vector<Maker>& makers() {
   static const std::vector<Maker> all = {
-      {"group", true, timed<GroupScheme>, counted<GroupScheme>},
+      of<GroupScheme>("group", true),
       {"table", true, [](const Plan& plan, const Emulation& emulation) { return durable_table(plan, &emulation); },
        [](const Plan& plan) { return durable_table(plan, nullptr); }},
+      of<CellScheme<linear::Plain>>("linear", false),
+      of<CellScheme<linear::Logged>>("linear-l", true),
+      of<CellScheme<pfht::Plain>>("pfht", false),
+      of<CellScheme<pfht::Logged>>("pfht-l", true),
+      of<CellScheme<path::Plain>>("path", false),
+      of<CellScheme<path::Logged>>("path-l", true),
   };
   return all;
 }
