@@ -72,6 +72,17 @@ if(CLI11_FOUND AND nlohmann_json_FOUND)
   endif()
 endif()
 
+# The store on CPU threads, beside RocksDB and LMDB.
+if(CLI11_FOUND AND nlohmann_json_FOUND)
+  file(GLOB store_bench CONFIGURE_DEPENDS "${bench}/store/*.cpp")
+  holdfast_bench_program(store holdfast ${store_bench} "${bench}/peers/stores.cpp")
+  holdfast_peer(holdfast-store-bench LMDB lmdb.h lmdb)
+  holdfast_peer(holdfast-store-bench ROCKSDB rocksdb/db.h rocksdb)
+  if(HOLDFAST_TESTS)
+    add_test(NAME bench.store COMMAND "${PROJECT_SOURCE_DIR}/tests/store/bench_smoke" "$<TARGET_FILE:holdfast-store-bench>")
+  endif()
+endif()
+
 if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
   file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp")
   holdfast_bench_program(dramhit holdfast ${dramhit_bench} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"

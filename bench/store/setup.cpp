@@ -1,0 +1,75 @@
+// setup.cpp: the options of holdfast-store-bench, and its items.
+#include "store/setup.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <stdexcept>
+
+#include "frame/keys.hpp"
+
+namespace holdfast::bench::store {
+
+void Setup::take(CLI::App& app) {
+  app.add_option("--pool", pool, "a pool that is made and removed")->capture_default_str();
+  app.add_option("--items", items, "of a store")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--batch", batch, "rows")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--threads", threads, "callers")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--repetitions", repetitions, "of each measurement")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+void write_key(const DataSet& set, std::uint64_t item, std::byte* to) {
+  for (std::size_t at = 0; at < set.key_bytes; at += 8) {
+    const std::uint64_t word = at == 0 ? key_of(item, 1) : mix(item + at);
+    std::memcpy(to + at, &word, 8);
+  }
+}
+
+void write_value(const DataSet& set, std::uint64_t item, std::uint64_t version, std::byte* to) {
+  fill_value(to, set.value_bytes, key_of(item, 1), version);
+}
+
+bool is_value(const DataSet& set, std::uint64_t item, std::uint64_t newest, std::string_view bytes) {
+  return bytes.size() == set.value_bytes &&
+         right_value(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), key_of(item, 1), newest);
+}
+
+Rows::Rows(const DataSet& set, std::size_t most)
+    : set_(set),
+      keys_(most * set.key_bytes),
+      values_(most * set.value_bytes),
+      key_offsets_(most + 1),
+      value_offsets_(most + 1) {
+  for (std::size_t row = 0; row <= most; ++row) {
+    key_offsets_[row] = row * set.key_bytes;
+    value_offsets_[row] = row * set.value_bytes;
+  }
+}
+
+void Rows::add(std::uint64_t item, std::uint64_t version) {
+  write_key(set_, item, keys_.data() + size() * set_.key_bytes);
+  write_value(set_, item, version, values_.data() + size() * set_.value_bytes);
+  items_.push_back(item);
+}
+
+Bench::Bench(const Setup& setup, std::uint64_t items)
+    : path_(setup.pool),
+      pool_(Pool::create(path_, true)),
+      store_(Store::create(pool_, "store", {.expected_items = items})) {}
+
+Bench::~Bench() {
+  store_.close();
+  pool_.close();
+  std::remove(path_.c_str());
+}
+
+void say(const std::string& what) { std::cerr << "store: " << what << "\n"; }
+
+void require(bool right, const std::string& what) {
+  if (!right) throw std::runtime_error(what + ": a wrong answer");
+}
+
+}  // namespace holdfast::bench::store
