@@ -130,7 +130,7 @@ Json sets(const Setup& setup) {
       Callers callers(setup, set, *bench);
       load.push_back(callers.load(0));
       again.push_back(callers.load(1));
-      require(bench->size() == setup.items, "size");
+      require(bench->size() == setup.items, "size " + std::to_string(bench->size()));
       get.push_back(callers.run(uniform, 0, 1));
       get_zipfian.push_back(callers.run(zipfian, 0, 1));
       mixed.push_back(callers.run(zipfian, 5, 2));

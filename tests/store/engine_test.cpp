@@ -237,6 +237,20 @@ TEST_P(EngineTest, OfTwoItemsOfAKeyTheNewerStays) {
   EXPECT_EQ(engine.recovered().killed, 0u);
 }
 
+/// A group has 2^15 cells at most, of which some pieces would have a part.
+TEST_P(EngineTest, EveryCellHasALocation) {
+  Heap heap(24);
+  Engine engine(mapped(heap), {}, options_for_many(false));
+  const auto name = [](int i) { return "key " + std::to_string(i); };
+  int items = 0;
+  while (set(engine, name(items), name(items) + std::string(530, 'v')) == Change::inserted) ++items;
+  EXPECT_GT(items, 2 * static_cast<int>(kGroupCells)) << "more than two groups";
+  for (int i = 0; i < items; i += 3) ASSERT_EQ(get(engine, name(i)), name(i) + std::string(530, 'v'));
+  EXPECT_EQ(engine.size(), static_cast<std::uint64_t>(items));
+  for (int i = 0; i < items; ++i) ASSERT_EQ(engine.erase(bytes_of(name(i))), Change::erased) << i;
+  EXPECT_EQ(engine.size(), 0u);
+}
+
 TEST_P(EngineTest, DamageIsReported) {
   Heap heap(2);
   {

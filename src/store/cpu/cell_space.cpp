@@ -26,8 +26,7 @@ void CellSpace::extend(std::uint64_t slabs) {
 Cell CellSpace::at(Location location) const {
   const Group* const group = groups_[location.group()].load(std::memory_order_acquire);
   if (group == nullptr) return {};
-  const std::uint32_t place = location.cell() / group->cells_in_piece;
-  const std::uint32_t piece = group->pieces[place].load(std::memory_order_acquire);
+  const std::uint32_t piece = piece_of(*group, location);
   if (piece == kNoPiece) return {};
   const std::uint32_t bytes = class_bytes(group->size_class);
   const std::uint64_t begin =
@@ -100,7 +99,7 @@ bool CellSpace::lease(Location location) {
   const std::lock_guard lock(mutex_);
   if (leases_.size() >= kMostLeases) return false;
   const Group* const group = group_of(location.group());
-  const std::uint32_t number = group == nullptr ? kNoPiece : piece_of(location);
+  const std::uint32_t number = group == nullptr ? kNoPiece : piece_of(*group, location);
   if (number == kNoPiece || pieces_[number].free.has(location.cell() % group->cells_in_piece)) return false;
   ++leases_[location.word].times;
   return true;
@@ -293,8 +292,7 @@ bool CellSpace::enter(std::uint64_t number, PieceWord entry) {
     unused_.erase(std::find(unused_.begin(), unused_.end(), static_cast<std::uint32_t>(number)));
   };
   const Group* const group = entry.is_valid() ? group_of(entry.group()) : nullptr;
-  const bool fits = entry.is_valid() &&
-                    entry.place() < (kGroupCells + cells_in(entry.size_class()) - 1) / cells_in(entry.size_class());
+  const bool fits = entry.is_valid() && entry.place() < kGroupCells / cells_in(entry.size_class());
   const bool agrees = group == nullptr || (group->size_class == entry.size_class() && fits &&
                                            group->pieces[entry.place()].load() == kNoPiece);
   leave();
@@ -316,7 +314,7 @@ void CellSpace::set_free(std::uint64_t number, std::span<const std::uint64_t> fr
 
 void CellSpace::take_back(Location location) {
   const std::lock_guard lock(mutex_);
-  const std::uint32_t number = piece_of(location);
+  const std::uint32_t number = piece_of(*group_of(location.group()), location);
   Piece& piece = pieces_[number];
   piece.free.remove(location.cell() % group_of(location.group())->cells_in_piece);
   if (piece.free.count() != 0) return;

@@ -82,7 +82,7 @@ class CellSpace {
     Group(unsigned its_class, std::uint32_t its_cells_in_piece)
         : size_class(its_class),
           cells_in_piece(its_cells_in_piece),
-          pieces((kGroupCells + its_cells_in_piece - 1) / its_cells_in_piece),
+          pieces(kGroupCells / its_cells_in_piece),
           marks((pieces.size() * its_cells_in_piece + 63) / 64) {}
     const unsigned size_class;
     const std::uint32_t cells_in_piece;
@@ -156,9 +156,10 @@ class CellSpace {
   }
   Group* group_of(std::uint32_t number) const { return groups_[number].load(std::memory_order_relaxed); }
   Cell cell_of(std::uint64_t piece, std::uint32_t index) const;
-  std::uint32_t piece_of(Location location) const {
-    const Group& group = *group_of(location.group());
-    return group.pieces[location.cell() / group.cells_in_piece].load(std::memory_order_relaxed);
+  /// kNoPiece where the location lies nowhere: searches that meet a reused cell ask for any.
+  static std::uint32_t piece_of(const Group& group, Location location) {
+    const std::uint32_t place = location.cell() / group.cells_in_piece;
+    return place < group.pieces.size() ? group.pieces[place].load(std::memory_order_acquire) : kNoPiece;
   }
   std::vector<Cell> all_cells(std::uint64_t piece) const;
   Cell take_from_open(unsigned size_class);
