@@ -13,10 +13,6 @@ foreach(folder IN LISTS kill_folders bench_subjects)
 endforeach()
 holdfast_program(holdfast-kill-test ${kill_sources})
 
-# Tests of what subjects are made with, without any subject.
-target_sources(test_proof PRIVATE "${PROJECT_SOURCE_DIR}/src/proof/kill/registry.cpp"
-  "${PROJECT_SOURCE_DIR}/src/proof/kill/oracle.cpp")
-
 # What the kill test kills at failpoints (src/core/failpoint.hpp): its own sources, with a library that has them.
 set(with_failpoints ${holdfast_sources} ${wide_sources})
 list(FILTER with_failpoints EXCLUDE REGEX "/src/(kmers|structures/dramhit)/")  # no failpoints there, and nothing to kill

@@ -50,7 +50,15 @@ class HeapObject : public memory::Object {
   void end_adjacency(std::uint64_t bytes = kSlabBytes) const {
     memory::Edit edit(pool());
     const std::string name = "object " + std::to_string(edit.directory().next_number);
-    edit.add(edit.create({.name = name, .type = 2001}), memory::kPagesRole, 0, bytes);
+    const memory::Extent extent = edit.add(edit.create({.name = name, .type = 2001}), memory::kPagesRole, 0, bytes);
+    const memory::Range range = pool().map(extent.offset, extent.bytes, false);
+    try {
+      pool().settle(range);
+    } catch (...) {
+      system::unmap(range.address, range.mapped);
+      throw;
+    }
+    system::unmap(range.address, range.mapped);
     edit.commit();
   }
 

@@ -6,6 +6,7 @@
 
 #include "pool_subject.hpp"
 #include "structures/group_subject.hpp"
+#include "structures/heap_subject.hpp"
 #include "table_subject.hpp"
 
 namespace holdfast::proof {
@@ -95,9 +96,16 @@ std::unique_ptr<Subject> killed_group() {
   return std::make_unique<GroupSubject>(true, 20, true,
                                         std::vector<GroupStep>{assign_one(0, 2), insert_one(30, 2), close_group()});
 }
-using MakeGroup = std::unique_ptr<Subject> (*)();
-const std::map<std::string, MakeGroup>& groups() {
-  static const std::map<std::string, MakeGroup> all = {
+/// A heap of no table grows and shrinks, in one piece of the file and in several.
+std::unique_ptr<Subject> changing_heap() {
+  return std::make_unique<HeapSubject>(
+      std::vector<HeapStep>{write_heap(1, 2), grow_heap(2, 3), end_adjacency(), grow_heap(3, 4), sync_heap(),
+                            shrink_heap(7), write_heap(6, 5), shrink_heap(3), grow_heap(1, 6), close_heap()});
+}
+using MakeSubject = std::unique_ptr<Subject> (*)();
+const std::map<std::string, MakeSubject>& others() {
+  static const std::map<std::string, MakeSubject> all = {
+      {"heap_changes", changing_heap},
       {"group_grows", growing_group<false>},
       {"group_grows_wide", growing_group<true>},
       {"group_killed", killed_group},
@@ -110,7 +118,7 @@ const std::map<std::string, MakeGroup>& groups() {
 std::vector<std::string> subject_names(bool large) {
   std::vector<std::string> names;
   for (const auto& pool : pools()) names.push_back(pool.first);
-  for (const auto& group : groups()) names.push_back(group.first);
+  for (const auto& other : others()) names.push_back(other.first);
   for (const auto& [name, definition] : definitions()) {
     if (large || definition.tables.capacity < kLarge.capacity) names.push_back(name);
   }
@@ -119,7 +127,7 @@ std::vector<std::string> subject_names(bool large) {
 
 std::unique_ptr<Subject> make_subject(const std::string& name) {
   if (const auto pool = pools().find(name); pool != pools().end()) return std::make_unique<PoolSubject>(pool->second);
-  if (const auto group = groups().find(name); group != groups().end()) return group->second();
+  if (const auto other = others().find(name); other != others().end()) return other->second();
   const Definition& definition = definitions().at(name);
   return std::make_unique<TableSubject>(definition.tables, definition.before, definition.steps);
 }

@@ -108,7 +108,7 @@ HeapStep close_heap() {
           }};
 }
 HeapStep end_adjacency() {
-  return {[](HeapState&) {}, [](HeapScene& scene) { scene->end_adjacency(kPage); }};
+  return {[](HeapState&) {}, [](HeapScene& scene) { scene->end_adjacency(2 * kPage); }};
 }
 
 void HeapSubject::prepare(const std::string& folder) {
