@@ -175,7 +175,7 @@ class SingleKeys:
         expected: int = 0,
     ) -> StoreStatus:
         expiry = 0 if ttl is None and expires is None else self._expiry(ttl, expires)
-        flags = whole("flags", flags, 0, (1 << 32) - 1) if flags else 0
+        flags = whole("flags", flags, 0, (1 << 32) - 1)
         return self._stored(self._native.put(_bytes("key", key), _bytes("value", value), how, flags, expiry, expected))
 
     def _stored(self, code: int) -> StoreStatus:

@@ -18,6 +18,7 @@ NOT_MADE = {
     "BadRow": "a result", "CheckReport": "a result", "DumpReport": "a result", "Extent": "a result",
     "LoadReport": "a result", "ObjectInfo": "a result", "PoolInfo": "a result", "SnapshotReport": "a result",
     "TableInfo": "a result", "Status": "an enumeration", "Op": "an enumeration", "Initial": "a base class",
+    "StoreStats": "a result", "StoreItem": "a result", "StoreStatus": "an enumeration",
 }  # fmt: skip
 """Public classes whose constructors users do not call."""
 NOT_CALLED = {
@@ -117,6 +118,14 @@ OF_CALLS: dict[str, Arguments] = {
     "PoolWriter.__init__": {"path": lambda world: world.folder / "{rank}.hold", "name": None},
     "PoolReader.__init__": {"path": lambda world: world.folder / "{rank}.hold", "name": None},
     "reverse_complement": {},
+    "Store": {"keys": lambda _: BYTES, "values": lambda _: BYTES, "key": lambda _: b"3", "value": lambda _: b"40",
+              "expected": lambda _: 1},
+    "Store, read-only": {"keys": lambda _: BYTES, "values": lambda _: BYTES, "key": lambda _: b"3",
+                         "value": lambda _: b"40", "expected": lambda _: 1},
+    "Store, closed": {"keys": lambda _: BYTES, "values": lambda _: BYTES, "key": lambda _: b"3",
+                      "value": lambda _: b"40", "expected": lambda _: 1},
+    "Store.__init__": {"name": None},
+    "Store.limit=": {"value": lambda _: 64 << 20},
 }  # fmt: skip
 """By "subject.call", by "class.call", by subject: None takes the default of the signature."""
 

@@ -164,8 +164,9 @@ def _of_class(kind: type) -> Iterator[Call]:
             if isinstance(member, property):
                 yield Call(full, subject, lambda on, name=name: getattr(on, name), (), (), {})
                 if member.fset:
+                    given = OF_CALLS.get(f"{full}=", {}).get("value", ARGUMENTS["step"])
                     yield Call(f"{full}=", subject, lambda on, value, name=name: setattr(on, name, value), (),
-                               ("value",), {"value": ARGUMENTS["step"]})  # fmt: skip
+                               ("value",), {"value": given})  # fmt: skip
             elif callable(member):
                 yield _call(full, subject, _bound(name), member, 1)
 

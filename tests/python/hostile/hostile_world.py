@@ -54,6 +54,8 @@ class World:
             with hf.Checkpoint(pool) as checkpoint:
                 checkpoint.save({"a": np.arange(3.0), "n": 1}, 5).wait()
                 checkpoint.export(template / "state.safetensors")
+        with hf.Store(template / "store.hold") as store:
+            store.set_many([b"%d" % i for i in range(8)], [b"%d" % i for i in range(8)])
         with hf.Table.open(template / "table.hold", device="cpu") as table:
             hf.dump(table, template / "table.csv")
         (template / "reads.fa").write_text(">a\nACGTACGTACGTTTGA\n")
@@ -75,7 +77,7 @@ class World:
     def unharmed(self) -> None:
         """The tables that a case used work, and have no error."""
         for made in list(self._made.values()):
-            if isinstance(made, hf.Table) and not made.closed:
+            if isinstance(made, hf.Table | hf.Store) and not made.closed:
                 report = made.check()
                 assert report.ok, report.errors
         for made in list(self._made.values()):
@@ -133,6 +135,9 @@ MAKE: dict[str, Callable[[World], Any]] = {
     "Pool, closed": _closed("Pool"),
     "Checkpoint": lambda world: hf.Checkpoint(world.file("pool.hold")),
     "Checkpoint, closed": _closed("Checkpoint"),
+    "Store": lambda world: hf.Store(world.file("store.hold")),
+    "Store, read-only": lambda world: hf.Store(world.file("store.hold"), mode="r"),
+    "Store, closed": _closed("Store"),
     "SaveTicket": lambda world: world.get("Checkpoint").save({"a": 1}, 6),
     "Counts": lambda world: kmers.count(world.file("reads.fa"), k=4, threads=1),
     "CountFile": lambda world: kmers.CountFile(world.file("kmers.txt")),
@@ -147,6 +152,7 @@ VARIANTS = {
     "Table": ("Table", "Table, wide", "Table, any length", "Table, read-only", "Table, closed"),
     "Pool": ("Pool", "Pool, closed"),
     "Checkpoint": ("Checkpoint", "Checkpoint, closed"),
+    "Store": ("Store", "Store, read-only", "Store, closed"),
 }
 PLAIN_SUBJECTS = (None, *(name for name in MAKE if "," not in name))
 """On these a call as it is meant returns."""

@@ -170,7 +170,7 @@ def test_bad_input(path: Path, store: hf.Store) -> None:
         hf.Store(path.with_name("e.hold"), mode="r")
     store.close()
     store.close()
-    with pytest.raises(hf.TableClosed, match="open it again"):
+    with pytest.raises(hf.ObjectClosed, match="open it again"):
         store[b"a"]
 
 
