@@ -44,9 +44,9 @@ KilledScheme scheme_of(const char* name) {
 const KilledScheme linear_scheme = scheme_of<LinearTable>("linear");
 const KilledScheme pfht_scheme = scheme_of<PfhtTable>("pfht");
 const KilledScheme path_scheme = scheme_of<PathTable>("path");
-const RegisterTable<linear_scheme> linear_table(17);
-const RegisterTable<pfht_scheme> pfht_table(17);
-const RegisterTable<path_scheme> path_table(17);
+const RegisterTable<linear_scheme> linear_table(25);
+const RegisterTable<pfht_scheme> pfht_table(25);
+const RegisterTable<path_scheme> path_table(25);
 
 }  // namespace
 }  // namespace holdfast::proof::kill
