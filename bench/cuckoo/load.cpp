@@ -37,8 +37,8 @@ double lines(const Filled& index, std::uint64_t first, std::uint64_t items) {
   std::uint64_t second = 0;
   for (std::uint64_t item = first; item < first + items; ++item) {
     const Target target(index.geometry, hash_of(item));
-    const LaneMask hits = kTile.matches(kTile.load(index.memory, target.primary), target.signature);
-    second += hits == 0 && index.memory.load_group(target.primary).spilled(target.primary) != 0 ? 1 : 0;
+    const bool first = kTile.location(index.memory, target.primary, target.signature, true) != kNone;
+    second += !first && index.memory.load_group(target.primary).spilled(target.primary) != 0 ? 1 : 0;
   }
   return 1 + static_cast<double>(second) / static_cast<double>(items);
 }
@@ -68,7 +68,7 @@ Json fill_up(unsigned bits, std::uint64_t seed, const Insert& insert) {
   std::uint64_t lost = 0;
   for (std::uint64_t item = 0; item < items; ++item) {
     Location found[kMostCandidates];
-    const unsigned size = candidates(kTile, index.memory, index.geometry, hash_of(first + item), found);
+    const unsigned size = candidates(index.memory, Target(index.geometry, hash_of(first + item)), found);
     bool there = false;
     for (unsigned i = 0; i < size; ++i) there = there || found[i] == item;
     lost += there ? 0 : 1;
@@ -81,8 +81,8 @@ Json load(const Setup& setup) {
   const unsigned bits = setup.bits != 0 ? setup.bits : 20;
   Random random(1);
   const std::pair<const char*, Insert> ways[] = {
-      {"breadth-first",
-       [](const Filled& i, Hash hash, Location at) { return insert(kTile, i.memory, i.geometry, hash, at); }},
+      {"breadth-first", [](const Filled& i, Hash hash,
+                           Location at) { return insert(kTile, i.memory, i.geometry, Target(i.geometry, hash), at); }},
       {"random walk", [&](const Filled& i, Hash hash,
                           Location at) { return insert_by_walk(kTile, i.memory, i.geometry, hash, at, 128, random); }},
       {"breadth-first, emptier bucket first",

@@ -21,17 +21,16 @@ Inserted insert_by_walk(const T& tile, const Memory& memory, const Geometry& geo
   const std::uint64_t entry = entry_of(target.signature, location);
   Inserted inserted{false, 0};
   for (unsigned attempt = 0; attempt < 4; ++attempt) {  // a chain that crosses itself may not be executable
-    if (fill_either(tile, memory, target, entry)) return {true, inserted.moves};
+    if (fill_either(tile, memory, target, entry, true)) return {true, inserted.moves};
     Step chain[kMost];
     unsigned size = 0;
     BucketNumber bucket = random.below(2) == 0 ? target.primary : target.other;
     bool found = false;
     while (!found && size < most && size < kMost) {
-      const auto cells = tile.load(memory, bucket);
       const auto cell = static_cast<unsigned>(random.below(Memory::kCells));
       chain[size++] = {bucket, cell};
-      bucket = geometry.other(bucket, signature_of(tile.entry(cells, cell)));
-      found = tile.empty_cells(tile.load(memory, bucket)) != 0;
+      bucket = geometry.other(bucket, signature_of(memory.load_cell(bucket, cell)));
+      found = tile.cells_with(memory, bucket, kEmpty, true) != 0;
     }
     if (!found) return inserted;
     for (; size > 0; --size) {
@@ -49,14 +48,13 @@ Inserted insert_by_walk(const T& tile, const Memory& memory, const Geometry& geo
 template <class T, class Memory>
 Inserted insert_balanced(const T& tile, const Memory& memory, const Geometry& geometry, Hash hash, Location location) {
   const Target target(geometry, hash);
-  const unsigned here = count_bits(tile.empty_cells(tile.load(memory, target.primary)));
-  const unsigned there = count_bits(tile.empty_cells(tile.load(memory, target.other)));
-  if (there > here) {
+  const LaneMask there = tile.cells_with(memory, target.other, kEmpty, true);
+  if (count_bits(there) > count_bits(tile.cells_with(memory, target.primary, kEmpty, true))) {
     const BucketNumber home = target.primary;
     update_group(tile, memory, home, [=](Group group) { return group.one_more(home); });
-    if (fill_bucket(tile, memory, target.other, entry_of(target.signature, location))) return {true, 0};
+    if (fill_bucket(tile, memory, target.other, entry_of(target.signature, location), there, true)) return {true, 0};
   }
-  return insert(tile, memory, geometry, hash, location);
+  return insert(tile, memory, geometry, target, location);
 }
 
 }  // namespace holdfast::bench::cuckoo

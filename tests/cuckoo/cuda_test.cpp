@@ -1,114 +1,69 @@
-// cuda_test.cpp: the index in GPU memory, with each kind of kernel: what batches answer, colliding signatures, displacement, growth, and
-// searches beside changing batches. Needs a GPU.
+// cuda_test.cpp: the suite on the GPU, with searches that overlap changes and without; large batches; searches beside changing batches. Needs a
+// GPU.
 #if defined(HOLDFAST_WITH_CUDA)
 
 #include <atomic>
 #include <thread>
 
-#include "entries.hpp"
-#include "holdfast/error.hpp"
 #include "structures/cuckoo/cuda/cuda_index.hpp"
+#include "suite.hpp"
 
 namespace holdfast::cuckoo {
 namespace {
 
 using cuda::CudaIndex;
-using cuda::Lanes;
-using cuda::Work;
 
-class GpuIndex : public testing::TestWithParam<Work> {
- protected:
-  void SetUp() override {
+template <bool kOverlaps>
+struct OnGpu {
+  static bool available() {
     int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "no GPU";
+    return cudaGetDeviceCount(&devices) == cudaSuccess && devices != 0;
+  }
+  static CudaIndex make(const Options& options) {
+    return CudaIndex({.capacity = options.capacity, .overlaps = kOverlaps, .signature_bits = options.signature_bits});
   }
 };
 
-std::unordered_map<std::uint64_t, Location> keys_to(std::uint64_t end) {
-  std::unordered_map<std::uint64_t, Location> expected;
-  for (std::uint64_t key = 0; key < end; ++key) expected[key] = static_cast<Location>(key);
-  return expected;
-}
+using GpuMakers = testing::Types<OnGpu<true>, OnGpu<false>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, IndexSuite, GpuMakers);
 
-TEST_P(GpuIndex, SmallBatchesAreAnswered) {
-  CudaIndex index({.capacity = 1000, .work = GetParam()});
-  Batch batch = inserts(0, 500);
-  exchange(index, batch);
-  EXPECT_EQ(count(batch, Outcome::inserted), 500u);
-  Batch next;
-  next.add(7, 7, 1007);
-  next.add(8, 9, 1008);
-  next.add(600, 5, 1600);
-  next.add(601, kNone, 601);
-  exchange(index, next);
-  const std::vector<Outcome> expected = {Outcome::replaced, Outcome::absent, Outcome::absent, Outcome::inserted};
-  EXPECT_EQ(next.outcomes, expected);
-  const std::vector<Hash> hashes = {hash_of(7), hash_of(8), hash_of(600), hash_of(601)};
-  std::vector<Location> found(4);
-  index.search(hashes, found);
-  EXPECT_EQ(found, (std::vector<Location>{1007, 8, kNone, 601}));
-  std::vector<Outcome> outcomes(4);
-  index.erase(hashes, std::vector<Location>{7, 8, 600, 601}, outcomes);
-  EXPECT_EQ(outcomes, (std::vector<Outcome>{Outcome::absent, Outcome::erased, Outcome::absent, Outcome::erased}));
-  index.search(hashes, found);
-  EXPECT_EQ(found, (std::vector<Location>{1007, kNone, kNone, kNone}));
-  EXPECT_EQ(index.size(), 499u);
-}
-
-TEST_P(GpuIndex, SmallSignaturesLeadToAllKeys) {
-  CudaIndex index({.capacity = 3000, .work = GetParam(), .signature_bits = 4});
-  Batch batch = inserts(0, 2000);
-  exchange(index, batch);
-  ASSERT_EQ(count(batch, Outcome::inserted), 2000u);
-  auto expected = keys_to(2000);
-  EXPECT_GT(expect_candidates(index, expected), 500u);
-  Batch changes;
-  std::vector<Hash> hashes;
-  std::vector<Location> erased;
-  for (std::uint64_t key = 0; key < 2000; ++key) {
-    if (key % 3 == 0) {
-      changes.add(key, static_cast<Location>(key), static_cast<Location>(10'000 + key));
-      expected[key] = static_cast<Location>(10'000 + key);
-    } else if (key % 3 == 1) {
-      hashes.push_back(hash_of(key));
-      erased.push_back(static_cast<Location>(key));
-      expected.erase(key);
-    }
+class GpuIndex : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (!OnGpu<true>::available()) GTEST_SKIP() << "no GPU";
   }
-  exchange(index, changes);
-  EXPECT_EQ(count(changes, Outcome::replaced), changes.size());
-  std::vector<Outcome> outcomes(hashes.size());
-  index.erase(hashes, erased, outcomes);
-  EXPECT_EQ(std::count(outcomes.begin(), outcomes.end(), Outcome::erased), static_cast<std::ptrdiff_t>(hashes.size()));
-  expect_candidates(index, expected);
-}
+};
 
-TEST_P(GpuIndex, FillsItsCellsByDisplacement) {
-  CudaIndex index({.capacity = 400'000, .work = GetParam()});
-  const std::uint64_t cells = index.cells(), rows = cells * 96 / 100;
-  for (std::uint64_t begin = 0; begin < rows; begin += rows / 3 + 1) {
-    Batch batch = inserts(begin, std::min(rows, begin + rows / 3 + 1));
-    exchange(index, batch);
-    EXPECT_EQ(count(batch, Outcome::inserted), batch.size());
-  }
-  EXPECT_EQ(index.cells(), cells) << "grew before 96% of the cells were in use";
-  EXPECT_GT(index.moves(), rows / 100);
-  expect_candidates(index, keys_to(rows));
-}
-
-TEST_P(GpuIndex, GrowsAndDropsNothing) {
-  CudaIndex index({.capacity = 0, .work = GetParam()});
-  for (std::uint64_t begin = 0; begin < 400'000; begin += 50'000) {
-    Batch batch = inserts(begin, begin + 50'000);
+TEST_P(GpuIndex, LargeBatchesOfAllKinds) {
+  CudaIndex index({.capacity = 3'300'000, .overlaps = GetParam()});
+  const std::uint64_t cells = index.cells(), rows = cells * 94 / 100;
+  constexpr std::uint64_t kPart = 1'000'003;
+  for (std::uint64_t begin = 0; begin < rows; begin += kPart) {
+    Batch batch = inserts(begin, std::min(rows, begin + kPart));
     exchange(index, batch);
     ASSERT_EQ(count(batch, Outcome::inserted), batch.size());
   }
-  expect_candidates(index, keys_to(400'000));
-  EXPECT_EQ(index.cells(), std::uint64_t{1} << 19);
+  EXPECT_EQ(index.cells(), cells);
+  auto expected = keys_to(rows);
+  expect_candidates(index, expected);
+  // Replacements, some of them of absent entries, among inserts.
+  Batch mixed;
+  std::vector<Outcome> outcomes;
+  for (std::uint64_t key = 0; key < kPart; ++key) {
+    const bool inserts = key % 50 == 0, is_there = key % 3 != 0;
+    const std::uint64_t of = inserts ? rows + key : key;
+    const auto old = inserts ? kNone : static_cast<Location>(is_there ? key : key + 1);
+    mixed.add(of, old, static_cast<Location>(of + cells));
+    outcomes.push_back(inserts ? Outcome::inserted : is_there ? Outcome::replaced : Outcome::absent);
+    if (inserts || is_there) expected[of] = static_cast<Location>(of + cells);
+  }
+  exchange(index, mixed);
+  EXPECT_TRUE(mixed.outcomes == outcomes);
+  expect_candidates(index, expected);
 }
 
 TEST_P(GpuIndex, SearchesBesideChangesMissNothing) {
-  CudaIndex index({.capacity = 110'000, .work = GetParam(), .signature_bits = 16});
+  CudaIndex index({.capacity = 110'000, .overlaps = GetParam(), .signature_bits = 16});
   constexpr std::uint64_t kStable = 60'000;
   const std::uint64_t own = index.cells() * 93 / 100 - kStable;
   Batch stable = inserts(0, kStable);
@@ -140,31 +95,8 @@ TEST_P(GpuIndex, SearchesBesideChangesMissNothing) {
   EXPECT_EQ(index.size(), kStable);
 }
 
-TEST_P(GpuIndex, RefusesBadInput) {
-  EXPECT_THROW(CudaIndex({.capacity = std::uint64_t{1} << 32}), InvalidArgument);
-  EXPECT_THROW(CudaIndex({.capacity = 1, .signature_bits = 33}), InvalidArgument);
-  CudaIndex index({.capacity = 100, .work = GetParam()});
-  const std::vector<Hash> two = {1, 2};
-  std::vector<Location> one(1), both(2);
-  std::vector<Outcome> outcomes(2);
-  EXPECT_THROW(index.search(two, one), InvalidArgument);
-  EXPECT_THROW(index.erase(two, one, outcomes), InvalidArgument);
-  EXPECT_THROW(index.exchange(two, one, both, outcomes), InvalidArgument);
-  both[1] = kNone;
-  EXPECT_THROW(index.exchange(two, both, both, outcomes), InvalidArgument);
-  EXPECT_EQ(index.size(), 0u);
-  index.search({}, {});
-  index.reserve(10'000);
-  EXPECT_GE(index.cells(), 10'000u);
-}
-
-INSTANTIATE_TEST_SUITE_P(Kernels, GpuIndex,
-                         testing::Values(Work{Lanes::one, true}, Work{Lanes::one, false}, Work{Lanes::eight, true},
-                                         Work{Lanes::eight, false}),
-                         [](const auto& instance) {
-                           return std::string(instance.param.lanes == Lanes::one ? "one" : "eight") +
-                                  (instance.param.overlaps ? "_overlapping" : "_in_order");
-                         });
+INSTANTIATE_TEST_SUITE_P(Kernels, GpuIndex, testing::Bool(),
+                         [](const auto& instance) { return instance.param ? "overlapping" : "in_order"; });
 
 }  // namespace
 }  // namespace holdfast::cuckoo

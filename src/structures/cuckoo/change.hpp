@@ -15,75 +15,76 @@ struct Inserted {
   unsigned moves;  ///< of other entries
 };
 
+/// Puts an entry, both of whose buckets the caller has seen full, into a cell, by moving others, if `wanted`. `done` is false: none is free
+/// within reach.
+template <class T, class Memory>
+requires Tile<T, Memory> HOLDFAST_BOTH Inserted insert_by_moves(const T& tile, const Memory& memory,
+                                                                const Geometry& geometry, const Target& target,
+                                                                std::uint64_t entry, bool wanted = true) {
+  Inserted inserted{false, 0};
+  bool open = wanted;
+  while (tile.any(
+      open)) {  // ends: it is repeated more than once only if other callers changed these buckets or held a lock
+    const bool space = make_space(tile, memory, geometry, target, inserted.moves, open);
+    const bool filled = fill_either(tile, memory, target, entry, space);
+    inserted.done = inserted.done || filled;
+    open = space && !filled;
+  }
+  return inserted;
+}
+
 /// Puts the entry into a cell. `done` is false: none is free within reach. Mega-KV §4.2 "Insert".
 template <class T, class Memory>
 requires Tile<T, Memory> HOLDFAST_BOTH Inserted insert(const T& tile, const Memory& memory, const Geometry& geometry,
-                                                       Hash hash, Location location) {
-  const Target target(geometry, hash);
+                                                       const Target& target, Location location) {
   const std::uint64_t entry = entry_of(target.signature, location);
-  Inserted inserted{false, 0};
-  for (;;) {  // ends: it is repeated more than once only if other callers changed these buckets or held a lock
-    inserted.done = fill_either(tile, memory, target, entry);
-    if (inserted.done || !make_space(tile, memory, geometry, target, inserted.moves)) return inserted;
-  }
+  if (fill_either(tile, memory, target, entry, true)) return {true, 0};
+  return insert_by_moves(tile, memory, geometry, target, entry);
 }
 
-/// A cell in one of a key's buckets.
-struct Place {
-  bool found;
-  bool is_other;  ///< in the other bucket
-  BucketNumber bucket;
-  unsigned cell;
-};
-
-template <class T, class Memory>
-HOLDFAST_BOTH Place find_in(const T& tile, const Memory& memory, BucketNumber bucket, std::uint64_t entry) {
-  const auto cells = tile.load(memory, bucket);
-  LaneMask hits = tile.matches(cells, signature_of(entry));
-  for (; hits != 0; hits &= hits - 1) {
-    if (tile.entry(cells, lowest_bit(hits)) == entry) return {true, false, bucket, lowest_bit(hits)};
-  }
-  return {false, false, 0, 0};
-}
-
-/// Writes `next` over the cell that holds `entry`, or empties it.
+/// Writes `next` over the cell that holds `entry`, or empties it, if `wanted`.
 template <class T, class Memory>
 HOLDFAST_BOTH bool overwrite(const T& tile, const Memory& memory, const Target& target, std::uint64_t entry,
-                             std::uint64_t next) {
+                             std::uint64_t next, bool wanted) {
   const BucketNumber home = target.primary;
   const bool locks = Memory::kChangeBesideMoves && memory.keeps(Step::lock_changes);
+  HOLDFAST_ASSERT(wanted || !locks);
   while (locks && !try_lock(tile, memory, home, false))
     wait_for(tile, memory, home);  // ends: a holder waits for nothing
-  Place place = find_in(tile, memory, home, entry);
-  if (!place.found && load_group(tile, memory, home).spilled(home) != 0) {
-    place = find_in(tile, memory, target.other, entry);
-    place.is_other = true;
+  BucketNumber bucket = home;
+  LaneMask cells = tile.cells_with(memory, home, entry, wanted);
+  const bool is_other = wanted && cells == 0 && load_group(tile, memory, home).spilled(home) != 0;
+  if (tile.any(is_other)) {
+    const LaneMask others = tile.cells_with(memory, target.other, entry, is_other);
+    if (is_other) {
+      bucket = target.other;
+      cells = others;
+    }
   }
-  if (place.found) {
+  const bool found = wanted && cells != 0;
+  if (found) {
     tile.once([&] {
-      memory.store(place.bucket, place.cell, next);
+      memory.store(bucket, lowest_bit(cells), next);
       return true;
     });
   }
-  const bool uncounts = place.found && place.is_other && next == kEmpty;
+  const bool uncounts = found && is_other && next == kEmpty;
   if (locks || uncounts) unlock(tile, memory, home, uncounts);
-  return place.found;
+  return found;
 }
 
-/// Replaces the location `old` of the key by `location`. False: the index has no such entry.
+/// Replaces the location `old` of the key by `location`, if `wanted`. False: the index has no such entry.
 template <class T, class Memory>
-requires Tile<T, Memory> HOLDFAST_BOTH bool replace(const T& tile, const Memory& memory, const Geometry& geometry,
-                                                    Hash hash, Location old, Location location) {
-  const Target target(geometry, hash);
-  return overwrite(tile, memory, target, entry_of(target.signature, old), entry_of(target.signature, location));
+requires Tile<T, Memory> HOLDFAST_BOTH bool replace(const T& tile, const Memory& memory, const Target& target,
+                                                    Location old, Location location, bool wanted = true) {
+  return overwrite(tile, memory, target, entry_of(target.signature, old), entry_of(target.signature, location), wanted);
 }
 
-/// Empties the cell that holds `location` for the key. False: the index has no such entry.
+/// Empties the cell that holds `location` for the key, if `wanted`. False: the index has no such entry.
 template <class T, class Memory>
-requires Tile<T, Memory> HOLDFAST_BOTH bool erase(const T& tile, const Memory& memory, const Geometry& geometry,
-                                                  Hash hash, Location location) {
-  const Target target(geometry, hash);
-  return overwrite(tile, memory, target, entry_of(target.signature, location), kEmpty);
+requires Tile<T, Memory> HOLDFAST_BOTH bool erase(const T& tile, const Memory& memory, const Target& target,
+                                                  Location location, bool wanted = true) {
+  return overwrite(tile, memory, target, entry_of(target.signature, location), kEmpty, wanted);
 }
 
 }  // namespace holdfast::cuckoo

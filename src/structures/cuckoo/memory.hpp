@@ -1,4 +1,4 @@
-// memory.hpp: what the protocol needs of memory (`IndexMemory`) and of the threads that look at a bucket together (`Tile`). The CPU, the GPU
+// memory.hpp: what the protocol needs of memory (`IndexMemory`) and of the threads that look at buckets together (`Tile`). The CPU, the GPU
 // and the model each have their own. Nothing here is durable: the store rebuilds the index from the headers of its items.
 #pragma once
 
@@ -35,6 +35,8 @@ concept IndexMemory = requires(const M& memory, BucketNumber bucket, unsigned ce
   { M::kSearchBesideChanges } -> std::convertible_to<bool>;
   /// Whether moves run beside replacing and erasing. Where they do not, these take no lock.
   { M::kChangeBesideMoves } -> std::convertible_to<bool>;
+  /// Whether `prefetch` does anything.
+  { M::kPrefetches } -> std::convertible_to<bool>;
 
   /// All cells of a bucket, each read at once; no later access of the caller happens before.
   { memory.load_bucket(bucket) } -> std::same_as<BucketCells<M::kCells>>;
@@ -55,66 +57,59 @@ concept IndexMemory = requires(const M& memory, BucketNumber bucket, unsigned ce
   { memory.keeps(Step::count) } -> std::convertible_to<bool>;
 };
 
-/// A bucket as the lanes of a tile hold it.
-template <class T, class M>
-using CellsOf = typename T::template Cells<M::kCells>;
+/// The first location with the signature in a bucket, or kNone.
+template <unsigned kCells>
+HOLDFAST_BOTH Location location_in(const BucketCells<kCells>& cells, std::uint32_t signature) {
+  Location found = kNone;
+  HOLDFAST_UNROLL
+  for (unsigned i = kCells; i-- > 0;) {
+    if (signature_of(cells.entries[i]) == signature) found = location_of(cells.entries[i]);
+  }
+  return found;
+}
+/// One bit per cell: those that hold `entry`; kEmpty: the empty ones.
+template <unsigned kCells>
+HOLDFAST_BOTH LaneMask cells_in(const BucketCells<kCells>& cells, std::uint64_t entry) {
+  LaneMask mask = 0;
+  HOLDFAST_UNROLL
+  for (unsigned i = 0; i < kCells; ++i) mask |= LaneMask{cells.entries[i] == entry} << i;
+  return mask;
+}
 
-/// Lanes that execute the protocol together: all call with equal arguments and get equal results.
+/// Threads that execute the protocol together and look at buckets together. Either each has a key, or they all have the same one. Where each has
+/// a key, all of them call each member together, and each says whether its key needs the answer.
 template <class T, class M>
-concept Tile = requires(const T& tile, const M& memory, CellsOf<T, M> cells, bool (*act)()) {
-  /// What `load` returns; each lane may hold a part of the bucket.
-  { tile.load(memory, BucketNumber{}) } -> std::same_as<CellsOf<T, M>>;
-  /// One bit per cell: those with this signature; those that are empty.
-  { tile.matches(cells, std::uint32_t{}) } -> std::same_as<LaneMask>;
-  { tile.empty_cells(cells) } -> std::same_as<LaneMask>;
-  { tile.entry(cells, 0u) } -> std::same_as<std::uint64_t>;
-  /// Executes a function that returns at most 8 bytes in one lane.
+concept Tile = requires(const T& tile, const M& memory, BucketNumber bucket, std::uint32_t signature,
+                        std::uint64_t entry, bool wanted, bool (*act)()) {
+  /// A location with this signature in the bucket, or kNone.
+  { tile.location(memory, bucket, signature, wanted) } -> std::same_as<Location>;
+  /// One bit per cell of the bucket: those that hold `entry`; kEmpty: the empty ones.
+  { tile.cells_with(memory, bucket, entry, wanted) } -> std::same_as<LaneMask>;
+  /// Whether it holds for a thread of the tile.
+  { tile.any(wanted) } -> std::same_as<bool>;
+  /// Executes a function that returns at most 8 bytes once per key. Where each thread has a key, it calls this separately.
   { tile.once(act) } -> std::same_as<bool>;
 };
 
-/// One thread per key.
+/// One thread with a key.
 struct OneThread {
-  template <unsigned kCells>
-  using Cells = BucketCells<kCells>;
-
   template <class Memory>
-  HOLDFAST_BOTH Cells<Memory::kCells> load(const Memory& memory, BucketNumber bucket) const {
-    return memory.load_bucket(bucket);
+  HOLDFAST_BOTH Location location(const Memory& memory, BucketNumber bucket, std::uint32_t signature,
+                                  bool wanted) const {
+    return wanted ? location_in(memory.load_bucket(bucket), signature) : kNone;
   }
-  template <unsigned kCells>
-  HOLDFAST_BOTH LaneMask matches(const BucketCells<kCells>& cells, std::uint32_t signature) const {
-    LaneMask mask = 0;
-    HOLDFAST_UNROLL
-    for (unsigned i = 0; i < kCells; ++i) mask |= LaneMask{signature_of(cells.entries[i]) == signature} << i;
-    return mask;
+  template <class Memory>
+  HOLDFAST_BOTH LaneMask cells_with(const Memory& memory, BucketNumber bucket, std::uint64_t entry, bool wanted) const {
+    return wanted ? cells_in(memory.load_bucket(bucket), entry) : 0;
   }
-  template <unsigned kCells>
-  HOLDFAST_BOTH LaneMask empty_cells(const BucketCells<kCells>& cells) const {
-    LaneMask mask = 0;
-    HOLDFAST_UNROLL
-    for (unsigned i = 0; i < kCells; ++i) mask |= LaneMask{cells.entries[i] == kEmpty} << i;
-    return mask;
-  }
-  /// A bucket that was indexed by a variable would have to lie in memory, which costs a GPU dearly.
-  template <unsigned kCells>
-  HOLDFAST_BOTH std::uint64_t entry(const BucketCells<kCells>& cells, unsigned cell) const {
-    HOLDFAST_ASSERT(cell < kCells);
-#if defined(__CUDA_ARCH__)
-    std::uint64_t entry = 0;
-    HOLDFAST_UNROLL
-    for (unsigned i = 0; i < kCells; ++i) entry = i == cell ? cells.entries[i] : entry;
-    return entry;
-#else
-    return cells.entries[cell];
-#endif
-  }
+  HOLDFAST_BOTH bool any(bool holds) const { return holds; }
   template <class F>
   HOLDFAST_BOTH auto once(F&& act) const {
     return act();
   }
 };
 
-/// The control word of a bucket's group, the same one for all lanes.
+/// The control word of a bucket's group, the same one for all threads with one key.
 template <class T, class Memory>
 HOLDFAST_BOTH Group load_group(const T& tile, const Memory& memory, BucketNumber bucket) {
   return {tile.once([&] { return memory.load_group(bucket).word; })};

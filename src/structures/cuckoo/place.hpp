@@ -55,27 +55,39 @@ HOLDFAST_BOTH constexpr unsigned chosen_cell(LaneMask empty, std::uint32_t signa
   return (lowest_bit(from_there) + preferred) % kCells;
 }
 
-/// Puts the entry into an empty cell of the bucket. False: there is none.
+/// Puts the entry into an empty cell of the bucket, if `wanted`. `empty`: the empty cells, as the caller has seen them. False: there is none.
 template <class T, class Memory>
-HOLDFAST_BOTH bool fill_bucket(const T& tile, const Memory& memory, BucketNumber bucket, std::uint64_t entry) {
-  for (;;) {  // ends: it is repeated only if another caller filled the cell
-    const LaneMask empty = tile.empty_cells(tile.load(memory, bucket));
-    if (empty == 0) return false;
-    const unsigned cell = chosen_cell<Memory::kCells>(empty, signature_of(entry));
-    if (tile.once([&] { return memory.fill(bucket, cell, entry); })) return true;
+HOLDFAST_BOTH bool fill_bucket(const T& tile, const Memory& memory, BucketNumber bucket, std::uint64_t entry,
+                               LaneMask empty, bool wanted) {
+  bool filled = false, open = wanted && empty != 0;
+  while (tile.any(open)) {  // ends: it is repeated only if another caller filled the cell
+    if (open) {
+      const unsigned cell = chosen_cell<Memory::kCells>(empty, signature_of(entry));
+      filled = tile.once([&] { return memory.fill(bucket, cell, entry); });
+    }
+    open = open && !filled;
+    if (!tile.any(open)) break;
+    empty = tile.cells_with(memory, bucket, kEmpty, open);
+    open = open && empty != 0;
   }
+  return filled;
 }
 
-/// Puts the entry into its primary bucket, or else into its other one. False: both are full.
+/// Puts the entry into its primary bucket, or else into its other one, if `wanted`. False: both are full.
 template <class T, class Memory>
-HOLDFAST_BOTH bool fill_either(const T& tile, const Memory& memory, const Target& target, std::uint64_t entry) {
-  if (fill_bucket(tile, memory, target.primary, entry)) return true;
-  if (tile.empty_cells(tile.load(memory, target.other)) == 0) return false;
+HOLDFAST_BOTH bool fill_either(const T& tile, const Memory& memory, const Target& target, std::uint64_t entry,
+                               bool wanted) {
+  const LaneMask empty = tile.cells_with(memory, target.primary, kEmpty, wanted);
+  bool filled = fill_bucket(tile, memory, target.primary, entry, empty, wanted);
+  const bool spills = wanted && !filled;
+  if (!tile.any(spills)) return filled;
+  const LaneMask others = tile.cells_with(memory, target.other, kEmpty, spills);
+  const bool counts = spills && others != 0;
   const BucketNumber home = target.primary;
-  update_group(tile, memory, home, [=](Group group) { return group.one_more(home); });
-  if (fill_bucket(tile, memory, target.other, entry)) return true;
-  update_group(tile, memory, home, [=](Group group) { return group.one_less(home); });
-  return false;
+  if (counts) update_group(tile, memory, home, [=](Group group) { return group.one_more(home); });
+  filled = fill_bucket(tile, memory, target.other, entry, others, counts) || filled;
+  if (counts && !filled) update_group(tile, memory, home, [=](Group group) { return group.one_less(home); });
+  return filled;
 }
 
 }  // namespace holdfast::cuckoo

@@ -43,23 +43,18 @@ void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> location
   const std::shared_lock shared(layout_);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
-  bool left[kAhead] = {};  // rows whose key is not in its primary bucket
   in_steps(
       0, hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(hashes[i])); },
       [&](std::size_t i) {
         const Target target(geometry, hashes[i]);
-        const auto cells = kTile.load(memory, target.primary);
-        const LaneMask hits = kTile.matches(cells, target.signature);
-        left[i % kAhead] = hits == 0;
-        if (hits != 0) {
-          locations[i] = location_of(kTile.entry(cells, lowest_bit(hits)));
-        } else {
-          memory.prefetch_group(target.primary);
-          memory.prefetch(target.other);
-        }
+        locations[i] = kTile.location(memory, target.primary, target.signature, true);
+        if (locations[i] != kNone) return;
+        memory.prefetch_group(target.primary);
+        memory.prefetch(target.other);
       },
       [&](std::size_t i) {
-        if (left[i % kAhead]) locations[i] = cuckoo::search(kTile, memory, geometry, hashes[i]);
+        const Target target(geometry, hashes[i]);
+        if (locations[i] == kNone) locations[i] = search_after_miss(kTile, memory, target, true);
         return true;
       });
 }
@@ -69,7 +64,7 @@ void CpuIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> li
   const std::shared_lock shared(layout_);
   const CpuMemory memory = this->memory();
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    lists[i].size = cuckoo::candidates(kTile, memory, geometry_, hashes[i], lists[i].locations);
+    lists[i].size = cuckoo::candidates(memory, Target(geometry_, hashes[i]), lists[i].locations);
   }
 }
 
@@ -86,12 +81,13 @@ std::size_t CpuIndex::exchange_until_full(const Rows& rows, std::size_t from, st
       from, rows.hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(rows.hashes[i])); },
       [&](std::size_t i) { look_ahead(memory, Target(geometry, rows.hashes[i]), rows.old[i] == kNone); },
       [&](std::size_t i) {
+        const Target target(geometry, rows.hashes[i]);
         if (rows.old[i] != kNone) {
-          const bool done = replace(kTile, memory, geometry, rows.hashes[i], rows.old[i], rows.locations[i]);
+          const bool done = replace(kTile, memory, target, rows.old[i], rows.locations[i]);
           outcomes[i] = done ? Outcome::replaced : Outcome::absent;
           return true;
         }
-        const Inserted row = insert(kTile, memory, geometry, rows.hashes[i], rows.locations[i]);
+        const Inserted row = insert(kTile, memory, geometry, target, rows.locations[i]);
         moves += row.moves;
         inserted += row.done ? 1 : 0;
         outcomes[i] = row.done ? Outcome::inserted : Outcome::no_cell;
@@ -130,7 +126,7 @@ void CpuIndex::erase(std::span<const Hash> hashes, std::span<const Location> loc
       0, hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(hashes[i])); },
       [&](std::size_t i) { look_ahead(memory, Target(geometry, hashes[i]), false); },
       [&](std::size_t i) {
-        const bool done = cuckoo::erase(kTile, memory, geometry, hashes[i], locations[i]);
+        const bool done = cuckoo::erase(kTile, memory, Target(geometry, hashes[i]), locations[i]);
         outcomes[i] = done ? Outcome::erased : Outcome::absent;
         erased += done ? 1 : 0;
         return true;

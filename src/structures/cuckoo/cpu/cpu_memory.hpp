@@ -11,7 +11,7 @@ namespace holdfast::cuckoo::cpu {
 
 struct CpuMemory {
   static constexpr unsigned kCells = 8;
-  static constexpr bool kSearchBesideChanges = true, kChangeBesideMoves = true;
+  static constexpr bool kSearchBesideChanges = true, kChangeBesideMoves = true, kPrefetches = true;
   using Word = std::atomic_ref<std::uint64_t>;
 
   std::uint64_t* cells;   ///< kCells per bucket, one line

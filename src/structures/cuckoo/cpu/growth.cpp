@@ -115,7 +115,7 @@ void CpuIndex::build_block(std::span<const Hash> hashes, std::span<const Locatio
           [&](std::size_t i) { look_ahead(memory, Target(geometry, workspace.rows[i].hash), true); },
           [&](std::size_t i) {
             const Row& row = workspace.rows[i];
-            const Inserted inserted = insert(kTile, memory, geometry, row.hash, row.location);
+            const Inserted inserted = insert(kTile, memory, geometry, Target(geometry, row.hash), row.location);
             moves += inserted.moves;
             if (!inserted.done) left.push_back(row);
             return true;
@@ -124,7 +124,7 @@ void CpuIndex::build_block(std::span<const Hash> hashes, std::span<const Locatio
       for (std::size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part]; ++i) {  // what it looks at is in the cache
         const Row& row = workspace.rows[i];
         Candidates list;
-        if (cuckoo::candidates(kTile, memory, geometry, row.hash, list.locations) > 1) again.push_back(row);
+        if (cuckoo::candidates(memory, Target(geometry, row.hash), list.locations) > 1) again.push_back(row);
       }
     }
     const std::lock_guard lock(workspace.mutex);

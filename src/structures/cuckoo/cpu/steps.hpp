@@ -26,8 +26,8 @@ void in_steps(std::size_t from, std::size_t rows, const First& first, const Look
 
 /// Asks for the lines beyond the primary bucket's that a change needs.
 inline void look_ahead(const CpuMemory& memory, const Target& target, bool inserts) {
-  const auto cells = kTile.load(memory, target.primary);
-  const bool stays = inserts ? kTile.empty_cells(cells) != 0 : kTile.matches(cells, target.signature) != 0;
+  const bool stays = inserts ? kTile.cells_with(memory, target.primary, kEmpty, true) != 0
+                             : kTile.location(memory, target.primary, target.signature, true) != kNone;
   if (!stays) memory.prefetch(target.other);
   if (!stays || !inserts) memory.prefetch_group(target.primary);
 }

@@ -64,7 +64,7 @@ void CudaIndex::enqueue_search(cudaStream_t stream, const Enqueue& enqueue) cons
   const gpu::OnDevice on(options_.device);
   gpu::require_stream(stream, options_.device);
   const std::shared_lock shared(layout_);
-  if (options_.work.overlaps) return enqueue();
+  if (options_.overlaps) return enqueue();
   const std::lock_guard lock(order_);
   changed_->hold(stream);
   enqueue();
@@ -91,7 +91,7 @@ void CudaIndex::enqueue_change(cudaStream_t stream, const Enqueue& enqueue) {
 }
 
 void CudaIndex::search_on(cudaStream_t stream, const Hash* hashes, Location* locations, std::uint64_t rows) const {
-  enqueue_search(stream, [&] { cuda::enqueue_search(index(), options_.work, hashes, locations, rows, stream); });
+  enqueue_search(stream, [&] { cuda::enqueue_search(index(), options_.overlaps, hashes, locations, rows, stream); });
 }
 
 void CudaIndex::candidates_on(cudaStream_t stream, const Hash* hashes, Candidates* lists, std::uint64_t rows) const {
@@ -103,14 +103,14 @@ void CudaIndex::exchange_on(cudaStream_t stream, const Hash* hashes, const Locat
   require_rows(rows);
   enqueue_change(stream, [&] {
     const Exchange batch{hashes, old, locations, outcomes, left_.at_least(rows), rows};
-    enqueue_exchange(index(), options_.work, batch, counters_.data(), stream);
+    enqueue_exchange(index(), options_.overlaps, batch, counters_.data(), stream);
   });
 }
 
 void CudaIndex::erase_on(cudaStream_t stream, const Hash* hashes, const Location* locations, Outcome* outcomes,
                          std::uint64_t rows) {
   enqueue_change(stream, [&] {
-    enqueue_erase(index(), options_.work, hashes, locations, outcomes, rows, counters_.data(), stream);
+    enqueue_erase(index(), options_.overlaps, hashes, locations, outcomes, rows, counters_.data(), stream);
   });
 }
 

@@ -21,7 +21,7 @@ namespace holdfast::cuckoo::cuda {
 struct CudaOptions {
   std::uint64_t capacity = 0;    ///< entries that it takes without growing
   int device = 0;                ///< number of the GPU
-  Work work = {};                ///< overlaps: searches run beside changing batches; else they wait for each other
+  bool overlaps = true;          ///< searches run beside changing batches; else they wait for each other
   unsigned signature_bits = 32;  ///< fewer in tests, so that signatures collide
 };
 
@@ -42,6 +42,9 @@ class CudaIndex {
                 std::span<Outcome> outcomes);
   void erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes);
   void reserve(std::uint64_t entries);
+  /// Inserts many entries that the index does not have, as after recovery: grows first, then copies a block of rows to the GPU while the one
+  /// before is inserted. Returns how many rows found no cell because GPU memory for growth was lacking; these are not in the index.
+  std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations);
   /// Waits for the batches that were enqueued.
   std::uint64_t size() const { return counters().entries; }
   std::uint64_t moves() const { return counters().moves; }
@@ -49,7 +52,7 @@ class CudaIndex {
 
   void search_on(cudaStream_t stream, const Hash* hashes, Location* locations, std::uint64_t rows) const;
   void candidates_on(cudaStream_t stream, const Hash* hashes, Candidates* lists, std::uint64_t rows) const;
-  /// Does not grow: a row without a cell has the outcome `no_cell`. `reserve` goes before.
+  /// `old` may be null: all rows insert. Does not grow: a row without a cell has the outcome `no_cell`. `reserve` goes before.
   void exchange_on(cudaStream_t stream, const Hash* hashes, const Location* old, const Location* locations,
                    Outcome* outcomes, std::uint64_t rows);
   void erase_on(cudaStream_t stream, const Hash* hashes, const Location* locations, Outcome* outcomes,

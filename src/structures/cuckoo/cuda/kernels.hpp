@@ -16,40 +16,32 @@ struct DeviceIndex {
   Geometry geometry;
 };
 
-/// Threads that look at a bucket together.
-enum class Lanes : std::uint8_t { one, eight };
-
-/// How a kernel works.
-struct Work {
-  Lanes lanes = Lanes::one;
-  bool overlaps = true;  ///< searches run beside a changing batch
-};
-
 /// Counts that kernels keep, in GPU memory.
 struct Counters {
   unsigned long long entries;  ///< in the index
   unsigned long long moves;    ///< of entries, since it was made
+  unsigned long long failed;   ///< rows without a cell, since it was made
   unsigned long long left;     ///< rows of the batch that the first kernel left to the second
-  unsigned long long failed;   ///< rows of the batch without a cell
 };
 
 struct Exchange {
   const Hash* hashes;
-  const Location* old;
+  const Location* old;  ///< null: all rows insert
   const Location* locations;
   Outcome* outcomes;
   std::uint32_t* left;  ///< workspace: a word per row
   std::uint64_t rows;
 };
 
-void enqueue_search(const DeviceIndex& index, const Work& work, const Hash* hashes, Location* locations,
+/// `overlaps`, here and below: searches run beside a changing batch.
+void enqueue_search(const DeviceIndex& index, bool overlaps, const Hash* hashes, Location* locations,
                     std::uint64_t rows, cudaStream_t stream);
 void enqueue_candidates(const DeviceIndex& index, const Hash* hashes, Candidates* lists, std::uint64_t rows,
                         cudaStream_t stream);
 /// Two kernels: the first replaces, and inserts where a bucket of the key has an empty cell; the second moves entries for the others.
-void enqueue_exchange(const DeviceIndex& index, const Work& work, const Exchange& batch, Counters* counters,
+void enqueue_exchange(const DeviceIndex& index, bool overlaps, const Exchange& batch, Counters* counters,
                       cudaStream_t stream);
-void enqueue_erase(const DeviceIndex& index, const Work& work, const Hash* hashes, const Location* locations,
+void enqueue_erase(const DeviceIndex& index, bool overlaps, const Hash* hashes, const Location* locations,
                    Outcome* outcomes, std::uint64_t rows, Counters* counters, cudaStream_t stream);
 /// Copies all entries to an index of twice as many buckets, which is empty.
 void enqueue_growth(const DeviceIndex& from, const DeviceIndex& to, cudaStream_t stream);

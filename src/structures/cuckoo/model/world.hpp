@@ -129,7 +129,7 @@ class World : public proof::Callers {
 
 struct ModelMemory {
   static constexpr unsigned kCells = model::kCells;
-  static constexpr bool kSearchBesideChanges = true, kChangeBesideMoves = true;
+  static constexpr bool kSearchBesideChanges = true, kChangeBesideMoves = true, kPrefetches = false;
   World* world;
 
   bool keeps(Step step) const { return step != world->left_out; }
