@@ -31,6 +31,7 @@ DOCUMENTS = (
     "docs/architecture.md",
     "docs/memory_table.md",
     "docs/kmers.md",
+    "docs/internals/cuckoo.md",
 )
 
 
