@@ -68,7 +68,8 @@ CheckReport OpenStore::check() {
 }
 
 void OpenStore::sync() {
-  alone([&](cpu::Engine&) {
+  alone([&](cpu::Engine& engine) {
+    const auto held = engine.hold_record();  // time passes in searches too, and is written
     object_->sync();
     return true;
   });
