@@ -140,7 +140,7 @@ TEST_F(StoreInPlace, EvictionGoesAroundLeases) {
 TEST_F(StoreInPlace, LeasesBesideChanges) {
   Store store = make({.limit_bytes = 32 << 20, .max_value_bytes = 64u << 20});
   std::atomic<bool> ends = false;
-  std::thread changing([&] {
+  std::jthread changing([&] {
     for (int i = 0; i < 3'000; ++i) {
       const char letter = static_cast<char>('a' + i % 26);
       store.set("key", std::string(i % 10 == 0 ? 3 << 20 : 1'000, letter));

@@ -146,10 +146,9 @@ TEST_F(StoreTest, AVisitBesideChangesMissesNothing) {
   constexpr int kKeys = 2'000;
   const auto name = [](int i) { return "key " + std::to_string(i); };
   for (int i = 0; i < kKeys; ++i) store.set(name(i), std::string(3'000, 'v'));
-  std::atomic<bool> ends = false;
-  std::thread changing([&] {
+  const std::jthread changing([&](const std::stop_token& stop) {
     std::mt19937_64 random(1);
-    while (!ends) {
+    while (!stop.stop_requested()) {
       const int i = static_cast<int>(random() % (kKeys / 2));  // the second half stays
       store.set(name(i), std::string(random() % 2 == 0 ? 3'000 : 60'000, 'w'));
     }
@@ -165,8 +164,6 @@ TEST_F(StoreTest, AVisitBesideChangesMissesNothing) {
       }
     }
   }
-  ends = true;
-  changing.join();
 }
 
 TEST_F(StoreTest, ASnapshotHasEverything) {
@@ -269,7 +266,7 @@ TEST_F(StoreTest, LargeValuesAreEvictedWhole) {
 TEST_F(StoreTest, LargeValuesBesideTheirChanges) {
   Store store = make({.max_value_bytes = kLarge});
   std::atomic<bool> ends = false;
-  std::thread changing([&] {
+  const std::jthread changing([&] {
     for (unsigned i = 0; i < 60; ++i)
       store.set("key", std::string((3 << 20) + i * 50'000, static_cast<char>('a' + i % 26)));
     ends = true;
@@ -279,7 +276,6 @@ TEST_F(StoreTest, LargeValuesBesideTheirChanges) {
     if (!item) continue;
     ASSERT_EQ(item->value.find_first_not_of(item->value[0]), std::string::npos) << "torn";
   }
-  changing.join();
 }
 
 TEST_F(StoreTest, ExpiresAndFlushes) {
