@@ -6,7 +6,7 @@ namespace {
 
 const KilledScheme group_scheme = {
     .name = "group",
-    .create = [](Pool& pool, const TableRound& round) -> HashTable {
+    .create = [](Pool& pool, const HashedRound& round) -> HashTable {
       return GroupTable::create(pool, "t",
                                 {.item_bytes = round.item_bytes,
                                  .cells = 1,
@@ -36,7 +36,7 @@ const KilledScheme group_scheme = {
           return at == Failpoint::both_bits_set ? list({Failpoint::duplicate_cleared}) : RecoveryFailpoints{};
         },
 };
-const RegisterTable<group_scheme> group_table(50);
+const RegisterHashed<group_scheme> group_table(50);
 
 }  // namespace
 }  // namespace holdfast::proof::kill

@@ -5,7 +5,7 @@ namespace holdfast::proof::kill {
 namespace {
 
 template <class Table>
-HashTable create_scheme(Pool& pool, const TableRound& round) {
+HashTable create_scheme(Pool& pool, const HashedRound& round) {
   return Table::create(pool, "t",
                        {.item_bytes = round.item_bytes, .cells = 1, .seed = round.seed, .flush = round.flush != 0});
 }
@@ -44,9 +44,9 @@ KilledScheme scheme_of(const char* name) {
 const KilledScheme linear_scheme = scheme_of<LinearTable>("linear");
 const KilledScheme pfht_scheme = scheme_of<PfhtTable>("pfht");
 const KilledScheme path_scheme = scheme_of<PathTable>("path");
-const RegisterTable<linear_scheme> linear_table(25);
-const RegisterTable<pfht_scheme> pfht_table(25);
-const RegisterTable<path_scheme> path_table(25);
+const RegisterHashed<linear_scheme> linear_table(25);
+const RegisterHashed<pfht_scheme> pfht_table(25);
+const RegisterHashed<path_scheme> path_table(25);
 
 }  // namespace
 }  // namespace holdfast::proof::kill

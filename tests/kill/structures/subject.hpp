@@ -14,11 +14,11 @@
 #include "proof/kill/registry.hpp"
 
 namespace holdfast::proof::kill {
-constexpr const char* kTableCalls[] = {"making", "insert", "assign", "erase", "grow", "between"};
-enum TableCall : std::uint32_t { kMaking, kInsert, kAssign, kErase, kGrow, kBetween };
+constexpr const char* kHashedCalls[] = {"making", "insert", "assign", "erase", "grow", "between"};
+enum HashedCall : std::uint32_t { kMaking, kInsert, kAssign, kErase, kGrow, kBetween };
 
 /// What the writer's table is like.
-struct TableRound {
+struct HashedRound {
   std::uint32_t item_bytes, group_size, flush;
   std::uint64_t seed;
 };
@@ -26,7 +26,7 @@ struct TableRound {
 /// A scheme under kills.
 struct KilledScheme {
   const char* name;
-  HashTable (*create)(Pool& pool, const TableRound& round);
+  HashTable (*create)(Pool& pool, const HashedRound& round);
   HashTable (*open)(Pool& pool);
   std::vector<Stop> stops;
   /// Whether a table of such items passes the stop.
@@ -35,23 +35,23 @@ struct KilledScheme {
   RecoveryFailpoints (*mended_at)(Failpoint at);
 };
 
-constexpr unsigned kTableThreads = 2;
-constexpr std::uint64_t kTableKeys = 2048;
+constexpr unsigned kHashedThreads = 2;
+constexpr std::uint64_t kHashedKeys = 2048;
 constexpr std::uint64_t kSomeCells = 1 << 14;  ///< a table that has more grows only where a writer is to stop in it
 
 /// What a thread is at. Its key has the value that is acknowledged, or the one that it is given.
-struct TablePending {
+struct HashedPending {
   std::atomic<std::uint32_t> call;  ///< kBetween: none
   std::uint64_t key, value;         ///< 0: it is erased
 };
 
-struct TableShared {
+struct HashedShared {
   CallState calls;
-  TableRound round;
-  TablePending pending[kTableThreads];
-  std::uint64_t acknowledged[kTableKeys];  ///< the values; 0: absent
+  HashedRound round;
+  HashedPending pending[kHashedThreads];
+  std::uint64_t acknowledged[kHashedKeys];  ///< the values; 0: absent
   std::uint64_t found_table, found_size;
-  std::uint64_t found[kTableKeys];
+  std::uint64_t found[kHashedKeys];
   std::uint64_t foreign;  ///< items found that were never written, or twice
 };
 
@@ -63,14 +63,14 @@ struct Number {
 };
 
 template <const KilledScheme& kScheme>
-class TableWriter : public Writer {
+class HashedWriter : public Writer {
  public:
-  explicit TableWriter(Shared& shared) : shared_(shared) {}
+  explicit HashedWriter(Shared& shared) : shared_(shared) {}
   void open() override {
     pool_.emplace(shared_.create != 0 ? Pool::create(shared_.path) : Pool::open(shared_.path));
     table_.emplace(pool_->objects().empty() ? kScheme.create(*pool_, ours_.round) : kScheme.open(*pool_));
   }
-  unsigned threads() const override { return kTableThreads; }
+  unsigned threads() const override { return kHashedThreads; }
   void call(unsigned thread) override {
     Random random(mix(mix(ours_.round.seed, shared_.life), thread));
     for (;;) {  // ends: it is killed
@@ -85,16 +85,16 @@ class TableWriter : public Writer {
 
  private:
   template <class Act>
-  void run(TableCall call, const Act& act) {
+  void run(HashedCall call, const Act& act) {
     ours_.calls.begun.fetch_add(1);
     ours_.calls.run(shared_, call, act);
   }
   void change(unsigned thread, Random& random) {
-    const std::uint64_t key = random.below(kTableKeys / kTableThreads) * kTableThreads + thread;
+    const std::uint64_t key = random.below(kHashedKeys / kHashedThreads) * kHashedThreads + thread;
     std::uint64_t& acknowledged = ours_.acknowledged[key];
     const bool is_there = acknowledged != 0;
-    const TableCall call = !is_there ? kInsert : random.chance(70) ? kAssign : kErase;
-    TablePending& pending = ours_.pending[thread];
+    const HashedCall call = !is_there ? kInsert : random.chance(70) ? kAssign : kErase;
+    HashedPending& pending = ours_.pending[thread];
     const std::uint64_t value = call == kErase ? 0 : random.next() | 1;
     pending.key = key;
     pending.value = value;
@@ -114,22 +114,22 @@ class TableWriter : public Writer {
   }
 
   Shared& shared_;
-  TableShared& ours_ = shared_.part<TableShared>();
+  HashedShared& ours_ = shared_.part<HashedShared>();
   std::optional<Pool> pool_;
   std::optional<HashTable> table_;
 };
 
 template <const KilledScheme& kScheme>
-class TableReader : public Reader {
+class HashedReader : public Reader {
  public:
-  explicit TableReader(Shared& shared) : shared_(shared) {}
+  explicit HashedReader(Shared& shared) : shared_(shared) {}
   void open() override {
     pool_.emplace(Pool::open(shared_.path));
     if (!pool_->objects().empty()) table_.emplace(kScheme.open(*pool_));
   }
   void look() override {
     if (!table_) return;
-    auto& ours = shared_.part<TableShared>();
+    auto& ours = shared_.part<HashedShared>();
     ours.found_table = 1;
     ours.found_size = table_->size();
     table_->for_each([&](const void* key, const void* value) {
@@ -137,7 +137,7 @@ class TableReader : public Reader {
       std::memcpy(its_key.words, key, table_->key_bytes());
       std::memcpy(its_value.words, value, table_->key_bytes());
       const bool is_ours = its_key.is_whole(table_->key_bytes()) && its_value.is_whole(table_->key_bytes()) &&
-                           its_key.words[0] < kTableKeys && ours.found[its_key.words[0]] == 0;
+                           its_key.words[0] < kHashedKeys && ours.found[its_key.words[0]] == 0;
       if (is_ours) {
         ours.found[its_key.words[0]] = its_value.words[0];
       } else {
@@ -157,14 +157,14 @@ class TableReader : public Reader {
 };
 
 template <const KilledScheme& kScheme>
-class TableSubject : public SubjectOfCalls {
+class HashedSubject : public SubjectOfCalls {
  public:
-  TableSubject(const Options& options, Shared& shared)
-      : SubjectOfCalls(options, shared, shared.part<TableShared>().calls, kTableCalls, kScheme.stops) {}
+  HashedSubject(const Options& options, Shared& shared)
+      : SubjectOfCalls(options, shared, shared.part<HashedShared>().calls, kHashedCalls, kScheme.stops) {}
 
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
     round_ = {random.chance(60) ? 32u : 16u, 64u << random.below(3), random.chance(50) ? 1u : 0u, seed | 1};
-    std::fill_n(ours_.acknowledged, kTableKeys, 0);
+    std::fill_n(ours_.acknowledged, kHashedKeys, 0);
     return 4 + random.below(10);
   }
   /// Those that a table of its items passes.
@@ -177,15 +177,15 @@ class TableSubject : public SubjectOfCalls {
   void begin_life(const Stop& stop, Random& random) override {
     SubjectOfCalls::begin_life(stop, random);
     ours_.round = round_;
-    for (TablePending& pending : ours_.pending) pending.call = kBetween;
+    for (HashedPending& pending : ours_.pending) pending.call = kBetween;
   }
   Pace pace() const override { return {.longest_us = 20'000, .call_bits = 12, .patience_us = 1'000'000}; }
 
   std::vector<std::string> replay(bool) override {
     std::uint32_t call = kBetween;
     values_.settle();
-    for (std::uint64_t key = 0; key < kTableKeys; ++key) values_.set(key, ours_.acknowledged[key]);
-    for (const TablePending& pending : ours_.pending) {
+    for (std::uint64_t key = 0; key < kHashedKeys; ++key) values_.set(key, ours_.acknowledged[key]);
+    for (const HashedPending& pending : ours_.pending) {
       call = std::min(call, pending.call.load());
       if (pending.call != kBetween) values_.may_become(pending.key, pending.value);
     }
@@ -194,7 +194,7 @@ class TableSubject : public SubjectOfCalls {
   }
   void forget_found() override {
     ours_.found_table = ours_.found_size = ours_.foreign = 0;
-    std::fill_n(ours_.found, kTableKeys, 0);
+    std::fill_n(ours_.found, kHashedKeys, 0);
   }
   /// Each key has the acknowledged value, or the one of a call that was not acknowledged.
   std::vector<std::string> verify() override {
@@ -203,7 +203,7 @@ class TableSubject : public SubjectOfCalls {
       return kind() == kMaking ? std::vector<std::string>{} : std::vector{std::string("it is gone")};
     if (ours_.foreign != 0) return {std::to_string(ours_.foreign) + " items are torn, foreign or there twice"};
     std::uint64_t items = 0;
-    for (std::uint64_t key = 0; key < kTableKeys; ++key) {
+    for (std::uint64_t key = 0; key < kHashedKeys; ++key) {
       const std::uint64_t found = ours_.found[key];
       items += found != 0 ? 1 : 0;
       if (!values_.found(key, found)) return {"key " + std::to_string(key) + " has a value that no call gave it"};
@@ -236,18 +236,18 @@ class TableSubject : public SubjectOfCalls {
   std::uint64_t first_stop(Random& random) const override { return 1 + random.below(random.chance(50) ? 100 : 2'000); }
 
  private:
-  TableShared& ours_ = shared_.part<TableShared>();
-  TableRound round_ = {};
-  PossibleValues<std::uint64_t> values_{kTableKeys};
+  HashedShared& ours_ = shared_.part<HashedShared>();
+  HashedRound round_ = {};
+  PossibleValues<std::uint64_t> values_{kHashedKeys};
   std::uint64_t verified_ = 0, items_ = 0;
 };
 
 /// `share`: of a hundred kills of each subject.
 template <const KilledScheme& kScheme>
-struct RegisterTable {
-  RegisterSubject<TableSubject<kScheme>, TableShared> subject;
-  RegisterChildren<TableWriter<kScheme>, TableReader<kScheme>> children{kScheme.name};
-  explicit RegisterTable(unsigned share) : subject({.name = kScheme.name, .share = share}) {}
+struct RegisterHashed {
+  RegisterSubject<HashedSubject<kScheme>, HashedShared> subject;
+  RegisterChildren<HashedWriter<kScheme>, HashedReader<kScheme>> children{kScheme.name};
+  explicit RegisterHashed(unsigned share) : subject({.name = kScheme.name, .share = share}) {}
 };
 
 }  // namespace holdfast::proof::kill
