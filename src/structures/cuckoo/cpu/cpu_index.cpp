@@ -3,8 +3,6 @@
 #include "structures/cuckoo/cpu/cpu_index.hpp"
 
 #include <algorithm>
-#include <mutex>
-#include <shared_mutex>
 
 #include "structures/cuckoo/arrays.hpp"
 #include "structures/cuckoo/change.hpp"
@@ -18,8 +16,7 @@ struct CpuIndex::Rows {
   std::span<const Location> old, locations;
 };
 
-CpuIndex::CpuIndex(const CpuOptions& options)
-    : huge_pages_(options.huge_pages), layout_(threads::Gate::Rank::layout, this, this), team_(options.threads) {
+CpuIndex::CpuIndex(const CpuOptions& options) : huge_pages_(options.huge_pages), team_(options.threads) {
   require_capacity(options.capacity);
   require_signature_bits(options.signature_bits);
   const unsigned bits = bits_for(options.capacity);
@@ -34,13 +31,13 @@ CpuMemory CpuIndex::memory() const {
 }
 
 std::uint64_t CpuIndex::cells() const {
-  const std::shared_lock shared(layout_);
+  const structures::Inside inside(layout_, structures::Use::read);
   return geometry_.buckets() * CpuMemory::kCells;
 }
 
 void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> locations) const {
   require_equal(hashes.size(), locations.size(), "locations");
-  const std::shared_lock shared(layout_);
+  const structures::Inside inside(layout_, structures::Use::read);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   in_steps(
@@ -61,17 +58,22 @@ void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> location
 
 void CpuIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const {
   require_equal(hashes.size(), lists.size(), "lists");
-  const std::shared_lock shared(layout_);
+  const structures::Inside inside(layout_, structures::Use::read);
   const CpuMemory memory = this->memory();
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    lists[i].size = cuckoo::candidates(memory, Target(geometry_, hashes[i]), lists[i].locations);
-  }
+  const Geometry geometry = geometry_;
+  in_steps(
+      0, hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(hashes[i])); },
+      [&](std::size_t i) { look_ahead(memory, Target(geometry, hashes[i]), false); },
+      [&](std::size_t i) {
+        lists[i].size = cuckoo::candidates(memory, Target(geometry, hashes[i]), lists[i].locations);
+        return true;
+      });
 }
 
 /// Executes rows from `from` on. Returns the row that found no cell, or the number of rows; and how large the index was.
 std::size_t CpuIndex::exchange_until_full(const Rows& rows, std::size_t from, std::span<Outcome> outcomes,
                                           unsigned& bits) {
-  const std::shared_lock shared(layout_);
+  const structures::Inside inside(layout_, structures::Use::read);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   bits = geometry.bits;
@@ -94,8 +96,8 @@ std::size_t CpuIndex::exchange_until_full(const Rows& rows, std::size_t from, st
         if (!row.done) stopped = i;
         return row.done;
       });
-  size_.fetch_add(inserted, std::memory_order_relaxed);
-  moves_.fetch_add(moves, std::memory_order_relaxed);
+  if (inserted != 0) size_.fetch_add(inserted, std::memory_order_relaxed);
+  if (moves != 0) moves_.fetch_add(moves, std::memory_order_relaxed);
   return stopped;
 }
 
@@ -118,7 +120,7 @@ void CpuIndex::exchange(std::span<const Hash> hashes, std::span<const Location> 
 void CpuIndex::erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes) {
   require_equal(hashes.size(), locations.size(), "locations");
   require_equal(hashes.size(), outcomes.size(), "outcomes");
-  const std::shared_lock shared(layout_);
+  const structures::Inside inside(layout_, structures::Use::read);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   std::uint64_t erased = 0;

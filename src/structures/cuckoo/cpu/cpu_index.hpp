@@ -9,7 +9,7 @@
 #include "structures/cuckoo/cpu/cpu_memory.hpp"
 #include "structures/cuckoo/index.hpp"
 #include "structures/dramhit/memory.hpp"
-#include "threads/gate.hpp"
+#include "structures/use_gate.hpp"
 #include "threads/thread_team.hpp"
 
 namespace holdfast::cuckoo::cpu {
@@ -66,7 +66,7 @@ class CpuIndex {
   Geometry geometry_;  // changes under `layout_` alone, as cells_ and groups_ do
   dramhit::Memory cells_, groups_;
   const bool huge_pages_;
-  mutable threads::Gate layout_;
+  mutable structures::UseGate layout_;  ///< entered by each call, alone by growth
   mutable threads::ThreadTeam team_;
   std::atomic<std::uint64_t> size_ = 0, moves_ = 0;
   std::atomic<unsigned> growths_ = 0;

@@ -14,9 +14,13 @@ inline constexpr std::size_t kPrimaryAhead = 32, kOtherAhead = 16;
 inline constexpr std::size_t kAhead = kPrimaryAhead + kOtherAhead;
 
 /// For each row i from `from` on: first(i), which asks for lines; kPrimaryAhead rows later look(i), which may ask for more; kOtherAhead rows
-/// later work(i). Ends where `work` returns false.
+/// later work(i). Ends where `work` returns false. One row alone is worked on at once.
 template <class First, class Look, class Work>
 void in_steps(std::size_t from, std::size_t rows, const First& first, const Look& look, const Work& work) {
+  if (rows - from == 1) {
+    work(from);
+    return;
+  }
   for (std::size_t at = from; at < rows + kAhead; ++at) {
     if (at < rows) first(at);
     if (at >= from + kPrimaryAhead && at - kPrimaryAhead < rows) look(at - kPrimaryAhead);
