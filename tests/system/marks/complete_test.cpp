@@ -33,8 +33,8 @@ const std::map<std::string, const char*> kHeaders = {{"Table", "table.hpp"},
 /// What has no call of its own, and why.
 const std::map<std::string, Methods> kNoCall = {
     {"a form of Table::run",
-     {"Table::try_run", "Table::insert", "Table::insert_or_assign", "Table::assign", "Table::find", "Table::contains", "Table::scores",
-      "Table::erase", "Table::accumulate"}},
+     {"Table::try_run", "Table::insert", "Table::insert_or_assign", "Table::assign", "Table::find", "Table::contains",
+      "Table::scores", "Table::erase", "Table::accumulate"}},
     {"opens, and closes: recovery_marks_test.cpp, and each test here",
      {"Table::create", "Table::open", "Table::close", "Table::sync", "Pool::create", "Pool::open", "Pool::close",
       "Region::open", "Region::close", "Log::open", "Log::close", "Checkpoint::open", "Checkpoint::close",
