@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "checkpoint/checkpoint_kind.hpp"
+#include "core/both.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::checkpoint {
@@ -152,6 +153,7 @@ void CheckpointObject::map_for_gpu() {
 void CheckpointObject::release(unsigned copy) {
   if (forked()) return;  // the state is the parent's, and so is who holds the lock
   const std::lock_guard guard(mutex_);
+  HOLDFAST_ASSERT(copies_[copy].held != 0);
   --copies_[copy].held;
   changed_.notify_all();
 }

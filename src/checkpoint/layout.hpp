@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/both.hpp"
 #include "core/checksum.hpp"
 
 namespace holdfast::checkpoint {
@@ -47,6 +48,7 @@ static_assert(sizeof(TensorEntry) == 32);
 /// 0: nothing was saved.
 inline constexpr std::uint64_t kSequences = std::uint64_t{1} << 45;
 inline constexpr std::uint64_t word_of(std::uint64_t sequence, unsigned copy) {
+  HOLDFAST_ASSERT(sequence < kSequences && copy < kMostCopies);
   const std::uint64_t low = sequence << 3 | copy;
   return checksum_step(0, low) >> 48 << 48 | low;
 }

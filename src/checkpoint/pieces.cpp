@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "core/bits.hpp"
+#include "core/both.hpp"
 
 namespace holdfast::checkpoint {
 
 Gathering gathering_of(std::span<const Placed> tensors, std::uint64_t end) {
   Gathering made;
+  HOLDFAST_ASSERT(end % kAlignment == 0);
   std::uint64_t begun = 0;  // where the present range begins
   const auto end_range = [&](std::uint64_t at) {
     made.ranges.push_back({at, made.pieces.size(), made.large.size()});
@@ -17,6 +19,7 @@ Gathering gathering_of(std::span<const Placed> tensors, std::uint64_t end) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Placed& tensor = tensors[i];
     const std::uint64_t next = i + 1 < tensors.size() ? tensors[i + 1].offset : end;
+    HOLDFAST_ASSERT(tensor.bytes != 0 && tensor.offset + tensor.bytes <= next);
     const auto zeros = static_cast<std::uint32_t>(next - tensor.offset - tensor.bytes);
     const std::uint64_t last = tensor.offset + tensor.bytes;
     if (tensor.bytes >= kLarge) {
@@ -36,6 +39,7 @@ Gathering gathering_of(std::span<const Placed> tensors, std::uint64_t end) {
 
 Scattering scattering_of(std::span<const Placed> tensors, std::uint64_t data_bytes, std::uint64_t most) {
   Scattering made;
+  HOLDFAST_ASSERT(most != 0 && most % kBlock == 0);
   for (const Placed& tensor : tensors) {
     const std::uint64_t last = tensor.offset + tensor.bytes;
     for (std::uint64_t at = tensor.offset; at < last;) {

@@ -231,6 +231,7 @@ SavedState CheckpointObject::newest(const Take& take, std::uint64_t sequence) {
   }
   if (sequence == 0 && newest_is_missing()) state.damage.push_back(missing_newest());
   std::uint64_t below = ~std::uint64_t{0};
+  // ends: each round looks at an older copy
   for (;;) {
     int best = -1;
     for (unsigned i = 0; i < copies(); ++i) {

@@ -9,6 +9,7 @@
 #include "checkpoint/blocks.hpp"
 #include "checkpoint/checkpoint_object.hpp"
 #include "core/bits.hpp"
+#include "core/both.hpp"
 #include "holdfast/error.hpp"
 #include "pool/edit.hpp"
 
@@ -29,6 +30,7 @@ int CheckpointObject::oldest() const {
 
 /// An extent of so many bytes in place of one that is too small, in one commit.
 void CheckpointObject::make_space(unsigned copy, std::uint64_t bytes) {
+  HOLDFAST_ASSERT(!copies_[copy].busy && copies_[copy].held == 0);
   memory::Range& range = copies_[copy].range;
   if (range.bytes >= bytes) return;
   const auto index = static_cast<std::uint16_t>(copy);
@@ -90,6 +92,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
   require_open();  // it was closed while this save waited for a copy
   pool().keep_space();
   const auto copy = static_cast<unsigned>(chosen);
+  HOLDFAST_ASSERT(word_ == 0 || copy != copy_in(word_));  // the newest state stays until the next one counts
   make_space(copy, made.bytes());
   std::list<Job> made_job;  // a node of `jobs_`: nothing is allocated once the save is under way
   made_job.push_back({copy, std::move(made), nullptr, {}});
@@ -168,6 +171,7 @@ void CheckpointObject::finish(Job& job) {
 
 void CheckpointObject::work() {
   std::unique_lock lock(mutex_);
+  // ends: `stop` is called once, and from then on no job is added
   for (;;) {
     changed_.wait(lock, [&] { return stopping_ ? in_flight_ == 0 || !jobs_.empty() : !jobs_.empty(); });
     if (jobs_.empty()) return;
@@ -183,6 +187,7 @@ void CheckpointObject::work() {
     }
     lock.lock();
     Copy& copy = copies_[job.copy];
+    HOLDFAST_ASSERT(copy.busy && in_flight_ != 0);
     copy.busy = false;
     --in_flight_;
     if (!error) {
@@ -208,6 +213,7 @@ void CheckpointObject::hold_saves() {
 
 void CheckpointObject::resume_saves() noexcept {
   const std::lock_guard guard(mutex_);
+  HOLDFAST_ASSERT(holds_ != 0);
   --holds_;
   changed_.notify_all();
 }

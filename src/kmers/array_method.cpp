@@ -55,6 +55,7 @@ class ArrayLane final : public Lane {
       : k_(k), arrays_(arrays), counters_(counters) {}
 
   void run(const std::uint8_t* codes, std::size_t n) override {
+    HOLDFAST_ASSERT(n + 1 >= k_);
     counted_ += n;
     if (counted_ > arrays_.most) {
       arrays_.move(counters_);
@@ -91,6 +92,7 @@ class ArrayCounter final : public PartCounter {
   PartResult count(unsigned part, ChunkWriter& out) override {
     PartResult result;
     const std::size_t first = part * kPart, n = std::min(arrays_.size - first, kPart);
+    HOLDFAST_ASSERT(first < arrays_.size);
     arrays_.sum(first, n, sums_.data());
     for (std::size_t i = 0; i < n; ++i) {
       result.kmers += sums_[i];

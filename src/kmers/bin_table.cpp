@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "core/both.hpp"
+
 namespace holdfast::kmers {
 
 namespace {
@@ -21,6 +23,7 @@ constexpr std::size_t slots_for(std::size_t kmers) { return std::bit_ceil(2 * km
 void BinTable::Free::operator()(void* memory) const { std::free(memory); }
 
 void BinTable::make(std::size_t slots) {
+  HOLDFAST_ASSERT(std::has_single_bit(slots));
   if (memory_slots_ < slots) {
     memory_.reset();
     memory_slots_ = 0;
@@ -48,6 +51,7 @@ void BinTable::grow(std::size_t more) {
   std::swap(memory_slots_, spare_slots_);
   const std::size_t size = size_;
   make(slots_for(size + more > 2 * most_ ? size + more : 2 * most_));
+  HOLDFAST_ASSERT(size + more <= most_);
   for (const Slot* old = from; old != to; ++old) {
     if (old->count == 0) continue;
     std::size_t at = home(old->kmer);

@@ -26,6 +26,7 @@ class BinTable {
 
   /// Adds one occurrence of the k-mer. There is space for it.
   void add(std::uint64_t kmer, std::size_t home) {
+    // ends: half of the slots are empty
     for (std::size_t at = home;; at = (at + 1) & last_) {
       Slot& slot = slots_[at];
       if (slot.kmer == kmer) [[likely]] {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/both.hpp"
 #include "holdfast/error.hpp"
 #include "system/calls.hpp"
 
@@ -36,6 +37,7 @@ void Bins::Unmap::operator()(std::byte* memory) const { system::munmap(memory, b
 
 void Bins::put(Filled& full) {
   for (const auto& [bin, block] : full) {
+    HOLDFAST_ASSERT(bin < count() && block->used <= space());
     block->next = first_[bin];
     first_[bin] = block;
   }
@@ -60,6 +62,7 @@ Block* Bins::fresh() {
     empty_.pop_back();
     return block;
   }
+  HOLDFAST_ASSERT(sizes_.block_bytes <= kSlab && at_ <= end_);
   if (static_cast<std::size_t>(end_ - at_) < sizes_.block_bytes) {
     // All of it will be written soon: its pages are taken at once, which costs less than a fault for each. They are small, for
     // blocks are written at random: huge pages were no faster on the whole, and waited for compaction.
@@ -106,6 +109,7 @@ void BinWriter::end_block(unsigned bin) {
 void BinWriter::refill(unsigned bin) {
   end_block(bin);
   if (empty_.empty()) bins_->exchange(full_, empty_);
+  HOLDFAST_ASSERT(!empty_.empty() && open_[bin] == nullptr);
   open_[bin] = empty_.back();
   empty_.pop_back();
   std::uint8_t* const data = open_[bin]->data();

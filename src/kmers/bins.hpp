@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/both.hpp"
 #include "kmers/bases.hpp"
 #include "kmers/spill.hpp"
 
@@ -115,6 +116,7 @@ class BinWriter {
 
   /// A super-k-mer of `kmers` k-mers, whose bases are `bytes` bytes; `kBytesOfBases` of them may be read.
   void put(unsigned bin, unsigned kmers, const std::uint8_t* bases, std::size_t bytes) {
+    HOLDFAST_ASSERT(kmers != 0 && kmers <= kMostKmersOfSuper && bytes <= kBytesOfBases);
     Cursor& cursor = cursors_[bin];
     if (cursor.at >= cursor.end) [[unlikely]]
       refill(bin);

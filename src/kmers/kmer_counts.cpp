@@ -5,6 +5,7 @@
 #include <new>
 #include <thread>
 
+#include "core/both.hpp"
 #include "core/clock.hpp"
 #include "holdfast/kmers.hpp"
 #include "kmers/budget.hpp"
@@ -108,6 +109,7 @@ class KmerCounts::Impl {
     std::size_t size = 0;
     while (size < space) {
       if (at_ == chunk_.size && !refill(watch)) break;
+      HOLDFAST_ASSERT(at_ < chunk_.size);
       const std::size_t n = std::min(space - size, chunk_.size - at_);
       std::copy_n(chunk_.kmers.data() + at_, n, kmers.data() + size);
       std::copy_n(chunk_.counts.data() + at_, n, counts.data() + size);
@@ -169,6 +171,7 @@ class KmerCounts::Impl {
     if (chunk_.size != 0) queue_.give_back(std::move(chunk_));
     chunk_ = Chunk{};
     at_ = 0;
+    // ends: the counting threads put a chunk, or the end, into the queue
     for (;;) {
       const ChunkQueue::Got got = queue_.pop(chunk_);
       if (got == ChunkQueue::Got::end) break;

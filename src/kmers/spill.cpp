@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/both.hpp"
 #include "holdfast/error.hpp"
 #include "system/calls.hpp"
 
@@ -52,6 +53,7 @@ void Spill::append(const std::uint8_t* data, std::size_t bytes) {
 
 void Spill::end(unsigned bin) {
   const std::uint64_t end = written_ + buffer_.size();
+  HOLDFAST_ASSERT(end >= begun_);
   if (end > begun_) runs_[bin].push_back({begun_, end - begun_});
   begun_ = end;
 }
@@ -67,6 +69,7 @@ void Spill::flush() {
 }
 
 void Spill::read(const Run& run, std::uint8_t* to) const {
+  HOLDFAST_ASSERT(run.offset + run.bytes <= written_);  // `flush` came before
   for (std::size_t done = 0; done < run.bytes;) {
     const ssize_t got = system::pread(file_, to + done, run.bytes - done, run.offset + done);
     if (got < 0) fail("read", errno);

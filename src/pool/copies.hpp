@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/both.hpp"
 #include "core/checksum.hpp"
 #include "core/failpoint.hpp"
 #include "pool/medium/memory_concept.hpp"
@@ -53,6 +54,7 @@ Choice choose_copy(const Block& a, const Block& b, const IsIntact& is_intact) {
 /// Stores `bytes`, a multiple of 8, word by word, and flushes them.
 template <WritableMemory Memory>
 void store_words(const Memory& memory, void* to, const void* from, std::size_t bytes) {
+  HOLDFAST_ASSERT(bytes % 8 == 0);
   for (std::size_t i = 0; i < bytes / 8; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, static_cast<const char*>(from) + 8 * i, 8);

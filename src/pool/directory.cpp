@@ -133,7 +133,10 @@ std::uint64_t Directory::end() const { return extents.empty() ? kFirstExtent : e
 
 void Directory::add(const Extent& extent) {
   const auto before = [](const Extent& a, const Extent& b) { return a.offset < b.offset; };
-  extents.insert(std::upper_bound(extents.begin(), extents.end(), extent, before), extent);
+  const auto at = std::upper_bound(extents.begin(), extents.end(), extent, before);
+  HOLDFAST_ASSERT(at == extents.begin() || std::prev(at)->end() <= extent.offset);
+  HOLDFAST_ASSERT(at == extents.end() || extent.end() <= at->offset);
+  extents.insert(at, extent);
 }
 
 Extent* Directory::find_extent(std::uint32_t object, std::uint16_t role, std::uint16_t index) {

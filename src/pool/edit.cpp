@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/both.hpp"
+
 namespace holdfast::memory {
 
 namespace {
 
 void give_name(ObjectEntry& entry, std::string_view name) {
+  HOLDFAST_ASSERT(flaw_in_name(name).empty());
   std::memset(entry.name, 0, sizeof entry.name);
   std::memcpy(entry.name, name.data(), name.size());
   entry.name_bytes = static_cast<std::uint32_t>(name.size());
@@ -76,6 +79,7 @@ std::uint32_t Edit::create(const NewObject& object) {
 void Edit::rename(std::uint32_t object, std::string_view name) {
   const auto at = std::find_if(next_.objects.begin(), next_.objects.end(),
                                [&](const ObjectEntry& entry) { return entry.number == object; });
+  HOLDFAST_ASSERT(at != next_.objects.end());
   if (at->title() == name) return;
   require_name(name);
   give_name(*at, name);
@@ -96,6 +100,7 @@ void Edit::free(std::uint32_t object, std::uint16_t role, std::uint16_t index) {
 }
 
 void Edit::shrink(std::uint32_t object, std::uint16_t role, std::uint64_t bytes) {
+  HOLDFAST_ASSERT(bytes % pool_.granule() == 0);
   std::uint64_t begin = 0;
   for (const Extent& piece : next_.extents_of(object, role)) {
     const std::uint64_t kept = std::min(piece.bytes, bytes - std::min(bytes, begin));
@@ -143,6 +148,7 @@ Extent Edit::append(std::uint32_t object, std::uint16_t role, const system::File
     return {range.offset, range.bytes, object, role, last.index};
   }
   require_entries();
+  HOLDFAST_ASSERT(before.empty() || before.back().index != 0xffff);
   const auto index = static_cast<std::uint16_t>(before.empty() ? 0 : before.back().index + 1);
   const Extent extent{range.offset, range.bytes, object, role, index};
   next_.add(extent);
@@ -179,6 +185,7 @@ void Edit::extend_behind(Extension& extension) {
 }
 
 void Edit::take(Extension& extension, const system::FileRange& range) {
+  HOLDFAST_ASSERT(range.bytes <= extension.missing);
   if (range.bytes == 0) return;
   take_space(range);
   extension.parts.push_back(append(extension.object, extension.role, range));
@@ -188,6 +195,7 @@ void Edit::take(Extension& extension, const system::FileRange& range) {
 
 std::vector<Extent> Edit::extend(std::uint32_t object, std::uint16_t role, std::uint64_t bytes, std::uint64_t least,
                                  std::uint64_t address) {
+  HOLDFAST_ASSERT(bytes % pool_.granule() == 0 && least <= bytes);
   Extension extension{.object = object, .role = role, .missing = bytes, .address = address};
   try {
     extend_in_gaps(extension);

@@ -98,6 +98,7 @@ ObjectPage Object::page_of_copy(const MediumFacts& medium) const {
 }
 
 void Object::write_page(ObjectPage next) {
+  HOLDFAST_ASSERT(next.header_bytes <= kHeaderBytes && next.description_bytes <= kDescriptionBytes);
   next.generation = page_.generation + 1;
   if (next.generation == kGenerations) {
     throw SystemError(label_ + " has been marked as often as it may be; take a snapshot of its pool, and use that");

@@ -115,6 +115,7 @@ PoolImage read_pool(const system::File& file) {
   // Without a lock a writer may be at work. What cannot be read is damage only where nothing was written meanwhile.
   constexpr int kAttempts = 100, kAttemptsAtEqualCopies = 4;
   Header header;
+  // ends: after kAttempts, with what was wrong
   for (int attempt = 1;; ++attempt) {
     read_header(file, header);
     try {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/bits.hpp"
+#include "core/both.hpp"
 #include "system/mapping.hpp"
 
 namespace holdfast::memory {
@@ -37,6 +38,7 @@ std::uint64_t Space::first_fit(std::uint64_t from, const Wanted& wanted) const {
 
 void Space::cut(std::size_t index, const system::FileRange& taken) {
   const system::FileRange gap = gaps_[index];
+  HOLDFAST_ASSERT(gap.offset <= taken.offset && taken.end() <= gap.end());
   const auto at = gaps_.erase(gaps_.begin() + static_cast<std::ptrdiff_t>(index));
   std::vector<system::FileRange> rest;
   if (gap.offset < taken.offset) rest.push_back({gap.offset, taken.offset - gap.offset});
@@ -89,6 +91,7 @@ system::FileRange Space::take_next(std::uint64_t end, std::uint64_t bytes) {
 
 system::FileRange Space::take_behind(const Wanted& wanted) {
   const system::FileRange taken = behind(wanted);
+  HOLDFAST_ASSERT(taken.offset >= end_);
   if (taken.offset > end_) gaps_.push_back({end_, taken.offset - end_});
   end_ = taken.end();
   return taken;

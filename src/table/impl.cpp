@@ -1,6 +1,7 @@
 // impl.cpp: how a table opens and closes.
 #include "table/impl.hpp"
 
+#include "core/both.hpp"
 #include "structures/gphash/table_kind.hpp"
 #include "table/pool_impl.hpp"
 #include "table/predicate_thread.hpp"
@@ -64,6 +65,7 @@ void Table::Impl::close() {
 /// The caller is alone on the table.
 void Table::Impl::finish() {
   if (!machine_) return;
+  HOLDFAST_ASSERT(object_ != nullptr && pool_ != nullptr);
   const std::shared_ptr<Pool::Impl> pool = std::move(pool_);  // ends last: the file and its lock
   const std::unique_ptr<gphash::TableObject> object = std::move(object_);
   const std::unique_ptr<machine::Machine> machine = std::move(machine_);  // ends before its pool
@@ -106,6 +108,7 @@ std::unique_ptr<memory::Quiesced> Table::Impl::quiesce(const SnapshotOptions& ho
 /// The first gate, with no session behind it.
 template <class Lock>
 Lock Table::Impl::pass_changing() const {
+  // ends: it goes back only if a session began between the two looks
   for (;;) {
     sessions->wait();
     Lock lock(changing_);

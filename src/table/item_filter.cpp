@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/both.hpp"
+
 namespace holdfast::table {
 
 namespace {
@@ -47,6 +49,8 @@ std::size_t ItemFilter::keep_only(const bool* keep, const machine::ExportArrays&
 }
 
 std::size_t ItemFilter::choose(const machine::ExportArrays& items, std::size_t n) {
+  HOLDFAST_ASSERT(n == 0 || !reads_scores() || items.scores != nullptr);
+  HOLDFAST_ASSERT(n == 0 || !reads_values() || items.values != nullptr);
   if (n > kept_capacity_) {
     keep_ = std::make_unique<bool[]>(n);
     kept_capacity_ = n;

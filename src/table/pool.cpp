@@ -246,6 +246,7 @@ std::vector<ObjectInfo> Pool::objects() const {
   const std::shared_ptr<memory::PoolFile> pool = impl_->file();
   // An object may go while its page is read, and another come there.
   constexpr int kAttempts = 100;
+  // ends: after kAttempts
   for (int attempt = 1;; ++attempt) {
     const std::shared_ptr<const memory::Directory> directory = pool->directory();
     std::vector<ObjectInfo> objects = memory::describe(pool->file(), *directory);

@@ -1,6 +1,7 @@
 // predicate_thread.cpp: the pools for which a thread runs predicates.
 #include "table/predicate_thread.hpp"
 
+#include "core/both.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast {
@@ -12,7 +13,10 @@ thread_local const PredicateThread* innermost = nullptr;
 }  // namespace
 
 PredicateThread::PredicateThread(const void* pool) : pool_(pool), outer_(innermost) { innermost = this; }
-PredicateThread::~PredicateThread() { innermost = outer_; }
+PredicateThread::~PredicateThread() {
+  HOLDFAST_ASSERT(innermost == this);
+  innermost = outer_;
+}
 
 void PredicateThread::refuse(const void* pool, const std::string& path) {
   for (const PredicateThread* one = innermost; one != nullptr; one = one->outer_) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/both.hpp"
 #include "holdfast/table.hpp"
 #include "table/checks.hpp"
 #include "table/impl.hpp"
@@ -26,6 +27,7 @@ OpSet runs_as(const Batch& batch, OpSet ops, const table::Choice& choice) {
 
 /// What rows that have not run read, from `from` on: nothing.
 void read_nothing(const Batch& batch, std::size_t from, std::uint32_t value_bytes) {
+  HOLDFAST_ASSERT(from <= batch.size);
   const std::size_t rest = batch.size - from;
   if (batch.found) std::fill_n(batch.found + from, rest, false);
   if (batch.scores) std::fill_n(batch.scores + from, rest, 0);
@@ -67,6 +69,7 @@ std::size_t Table::Impl::run_few(const Batch& batch, OpSet ops, bool stays, Batc
   const bool changes = may_change(batch, ops);
   if (changes) about_to_change(batch.size - batch.from);
   const std::size_t next = machine_->run_few(batch, ops, changes ? score_now() : 0, batch.from, result);
+  HOLDFAST_ASSERT(batch.from <= next && next <= batch.size);
   must_be_whole();
   return next;
 }
@@ -90,6 +93,7 @@ BatchResult Table::Impl::run(const Batch& batch, bool stays) {
     if (changes) about_to_change(batch.size - from);
     const std::uint64_t score = changes ? score_now() : 0;
     result.next = machine_->run(batch, run_as, score, from, result);
+    HOLDFAST_ASSERT(from <= result.next && result.next <= batch.size);
     must_be_whole();
   }
   if (result.next == batch.size) return result;

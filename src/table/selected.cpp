@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/both.hpp"
 #include "structures/gphash/exports.hpp"
 #include "table/impl.hpp"
 #include "table/item_filter.hpp"
@@ -71,6 +72,7 @@ std::uint64_t Table::erase_if(const Selection& selection) {
     impl_->require_writable();
     std::size_t n = impl_->machine().export_batch(walk.cursor, workspace.arrays(), workspace.size);
     impl_->must_be_whole();
+    HOLDFAST_ASSERT(n <= workspace.size);
     {
       const PredicateThread running(impl_->pool_name);
       n = filter.choose(workspace.arrays(), n);
@@ -119,6 +121,7 @@ std::size_t Table::export_if(const Selection& selection, std::uint64_t& cursor, 
     if (rest.values != nullptr) rest.values += count * value_bytes();
     if (rest.scores != nullptr) rest.scores += count;
     count += filter.choose(rest, export_batch(cursor, rest.keys, rest.values, n - count, rest.scores));
+    HOLDFAST_ASSERT(count <= n);
   }
   return count;
 }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/both.hpp"
 #include "holdfast/table.hpp"
 #include "pool/kinds/describe.hpp"
 #include "structures/gphash/layout.hpp"
@@ -19,6 +20,7 @@ constexpr std::uint64_t kMostChanges = std::uint64_t{1} << 40;
 
 void SessionGate::begin(machine::Machine& machine, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
+  HOLDFAST_ASSERT(!is_open() && number != 0);
   machine_ = &machine;
   began_ = std::this_thread::get_id();
   open_.store(number, std::memory_order_release);
@@ -56,6 +58,7 @@ void SessionGate::commit(std::uint64_t number, void* stream) {
     throw InvalidArgument("this session of " + path_ +
                           " has ended, by its commit or because the table was closed: begin another");
   }
+  HOLDFAST_ASSERT(machine_ != nullptr);
   machine_->commit_session(stream);
   has_ended();
 }
@@ -64,6 +67,7 @@ void SessionGate::end(std::uint64_t number) {
   if (!process_.is_this()) return;  // a forked child has no GPU, and the session is its parent's
   const std::lock_guard lock(mutex_);
   if (number == 0 || !is_open(number)) return;
+  HOLDFAST_ASSERT(machine_ != nullptr);
   struct Ended {
     ~Ended() { gate.has_ended(); }
     SessionGate& gate;

@@ -2,6 +2,7 @@
 #include "checkpoint/cuda/kernels.hpp"
 
 #include "checkpoint/layout.hpp"
+#include "core/both.hpp"
 #include "gpu/bytes.cuh"
 #include "gpu/launch.cuh"
 
@@ -45,6 +46,7 @@ __global__ void __launch_bounds__(gpu::kThreads)
     gather_kernel(const Piece* pieces, std::uint64_t count, std::byte* data) {
   for (std::uint64_t i = gpu::first_of_warp(); i < count; i += gpu::all_warps()) {
     const Piece piece = pieces[i];
+    HOLDFAST_ASSERT(piece.bytes <= kPiece && piece.bytes + piece.zeros != 0);
     move(data + piece.offset, piece.memory, piece.bytes, piece.zeros);
   }
 }
@@ -53,6 +55,7 @@ __global__ void __launch_bounds__(gpu::kThreads)
     scatter_kernel(const Piece* pieces, std::uint64_t count, const std::byte* window, std::uint64_t begin) {
   for (std::uint64_t i = gpu::first_of_warp(); i < count; i += gpu::all_warps()) {
     const Piece piece = pieces[i];
+    HOLDFAST_ASSERT(piece.bytes <= kPiece && piece.bytes + piece.zeros != 0);
     move(piece.memory, window + (piece.offset - begin), piece.bytes, 0);
   }
 }
@@ -70,6 +73,7 @@ __device__ std::uint64_t source_of(const Sources& sources, std::uint64_t at) {
 /// The checksum of [begin, end) of the data, as block_checksum has it. All lanes call, and get it.
 __device__ std::uint64_t sum_of(const Sources& sources, std::uint64_t begin, std::uint64_t end) {
   constexpr std::uint64_t kRow = 8 * kWarp;
+  HOLDFAST_ASSERT(begin < end && end - begin <= kBlock);
   const unsigned lane = threadIdx.x % kWarp;
   std::uint64_t state = lane, at = begin + 8 * lane;  // this lane's next word
   for (std::uint64_t i = source_of(sources, begin); i < sources.count; ++i) {

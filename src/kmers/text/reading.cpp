@@ -114,6 +114,7 @@ Reading::Source* Reading::to_cut() {
 /// A block to parse. Also when the group stops, all that are ready are parsed: the error in one of them is the first one.
 bool Reading::next(Ready& ready, threads::ThreadGroup& group) {
   std::unique_lock lock(mutex_);
+  // ends: each file is cut to its end, and each block taken once
   for (;;) {
     Source* const source = group.stopping() ? nullptr : to_cut();
     if (source != nullptr && ready_.size() < source->ahead) {

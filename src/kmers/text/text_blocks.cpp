@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/both.hpp"
 #include "holdfast/error.hpp"
 #include "kmers/bases.hpp"
 #include "kmers/engine.hpp"
@@ -103,6 +104,7 @@ TextBlocks::TextBlocks(const std::string& file, unsigned k, std::size_t block_by
 
 /// Fills a block, but for the end of the file, and for a return at its end, which waits for the byte behind it.
 void TextBlocks::read(TextBlock& block) {
+  HOLDFAST_ASSERT(block.bytes.size() >= kSlack + block.size);
   const std::size_t space = block.bytes.size() - kSlack - block.size;
   if (space == 0) return;
   char* const begin = block.bytes.data() + block.size;
@@ -146,10 +148,12 @@ void TextBlocks::fill(TextBlock& block) {
   std::memcpy(block.bytes.data(), rest_.data(), rest_.size());
   block.size = rest_.size();
   rest_.clear();
+  // ends: with the file, or with an error once the block is as large as it may be
   for (;;) {
     read(block);
     if (!begun_) detect(block);
     const Cut here = cut(block);
+    HOLDFAST_ASSERT(here.end <= block.size);
     if (here.end != 0 || ended_) {
       rest_.assign(block.begin() + here.end, block.end());
       block.size = here.end;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "core/both.hpp"
 #include "core/failpoint.hpp"
 #include "holdfast/log_status.hpp"
 #include "log/protocol/memory_concept.hpp"
@@ -36,6 +37,8 @@ class Hold {
  public:
   HOLDFAST_BOTH Hold(Memory& memory, const View<Memory>& view, std::uint64_t place)
       : memory_(memory), hold_(view.shape.kind == LogKind::conventional ? view.holds + place : nullptr) {
+    HOLDFAST_ASSERT(place < view.shape.places());
+    HOLDFAST_ASSERT(hold_ == nullptr || view.holds != nullptr);
     if (hold_ != nullptr && memory_.keeps(Step::hold_partition)) memory_.take(hold_);
   }
   HOLDFAST_BOTH ~Hold() {
@@ -52,6 +55,7 @@ class Hold {
 template <LogMemory Memory>
 HOLDFAST_BOTH void set_tail(Memory& memory, const View<Memory>& view, std::uint64_t place, std::uint32_t entries,
                             Step fence) {
+  HOLDFAST_ASSERT(place < view.shape.places() && entries <= view.shape.capacity);
   memory.store(view.tails + place, tail_of(entries));
   if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, sizeof *view.tails);
   if (memory.keeps(fence)) memory.fence();

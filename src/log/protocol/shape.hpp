@@ -43,6 +43,7 @@ struct Shape {
 
   /// The first word of an entry, and how far it is from one word to the next.
   HOLDFAST_BOTH std::uint64_t first(std::uint64_t place, std::uint32_t entry) const {
+    HOLDFAST_ASSERT(place < places() && entry < capacity);
     if (kind == LogKind::conventional) return (place * capacity + entry) * entry_words;
     return ((place / kLanes) * capacity + entry) * entry_words * kLanes + place % kLanes;
   }

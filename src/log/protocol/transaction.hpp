@@ -12,6 +12,7 @@
 // Recovery may be killed anywhere and begun again. Mutants: step.hpp.
 #pragma once
 
+#include "core/both.hpp"
 #include "log/protocol/log.hpp"
 
 namespace holdfast::log {
@@ -23,6 +24,7 @@ inline constexpr std::uint32_t kMostUpdateWords = kMostEntryBytes / 4 - kUndoWor
 struct Undo {
   std::uint32_t words[kUndoWords];
   HOLDFAST_BOTH static Undo of(std::uint64_t offset, std::uint32_t size) {
+    HOLDFAST_ASSERT(size <= kMostUpdateWords && offset >> 48 == 0);
     return {{static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32) | size << 16}};
   }
   HOLDFAST_BOTH std::uint64_t offset() const { return words[0] | std::uint64_t{words[1] & 0xffff} << 32; }
@@ -31,7 +33,10 @@ struct Undo {
 
 /// A flag is 0, or the number of the region that is updated with the check bits of a tail. Numbers above have no flag.
 inline constexpr std::uint32_t kMostRegion = 0xff'ffff;
-inline std::uint32_t flag_of(std::uint32_t region) { return tail_of(region); }
+inline std::uint32_t flag_of(std::uint32_t region) {
+  HOLDFAST_ASSERT(region <= kMostRegion);
+  return tail_of(region);
+}
 inline std::uint32_t region_in(std::uint32_t flag) { return entries_in(flag); }
 inline bool is_flag(std::uint32_t flag) { return flag == flag_of(region_in(flag)); }
 

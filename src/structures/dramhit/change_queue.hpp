@@ -7,6 +7,7 @@
 // for sure, since another key may come between.
 #pragma once
 
+#include "core/both.hpp"
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/protocol.hpp"
 
@@ -57,6 +58,7 @@ class ChangeQueue {
   /// once, but was written in parts, has to wait for them.
   template <class Write>
   [[gnu::always_inline]] void add(unsigned n, const Write& write) {
+    HOLDFAST_ASSERT(lines() + n <= kMostDepth);
     const unsigned head = head_;  // in a register: what is stored in the ring might be anything
     for (unsigned i = 0; i < n; ++i) write(i, ring_[(head + i) % kMostDepth]);
     head_ = head + n;
@@ -79,13 +81,17 @@ class ChangeQueue {
   }
 
   /// The operation whose line was asked for first. It stays where it is until another is put at the end.
-  Task& pop() { return ring_[tail_++ % kMostDepth]; }
+  Task& pop() {
+    HOLDFAST_ASSERT(!empty());
+    return ring_[tail_++ % kMostDepth];
+  }
   /// Whether an operation, popped, has to wait behind another on its key; then it does.
   [[gnu::always_inline]] bool waits_behind(const Task& task) {
     return sets_[task.hash % kSets].size != task.state.goes_on && !task.state.goes_on && add_behind(task);
   }
   /// Puts an operation that was popped, and is not done, at the end; it is remembered.
   [[gnu::always_inline]] void push_again(const Task& task) {
+    HOLDFAST_ASSERT(lines() < kMostDepth);
     const auto at = static_cast<Index>(head_++ % kMostDepth);
     Set& set = sets_[task.hash % kSets];
     set.size = static_cast<std::uint8_t>(set.size + 1 - task.state.goes_on);
@@ -100,6 +106,7 @@ class ChangeQueue {
   }
   /// What waits behind `task`, which is answered, takes its place; there is one.
   void advance(Task& task) {
+    HOLDFAST_ASSERT(task.state.behind != kNone && waiting_behind_ != 0);
     const Index i = task.state.behind;
     Behind& next = behind_[i];
     task.given = next.given;
@@ -135,6 +142,7 @@ class ChangeQueue {
       for (at = tail_; at != head_ && !goes_on(at, task.hash);) ++at;
       if (at == head_) return false;
     }
+    HOLDFAST_ASSERT(free_ != kNone);
     const Index i = free_;
     free_ = behind_[i].next;
     behind_[i] = {task.given, task.id, task.state.op, task.state.silent, kNone};

@@ -7,6 +7,7 @@
 #include <new>
 #include <thread>
 
+#include "core/both.hpp"
 #include "holdfast/error.hpp"
 #include "structures/dramhit/wide_record.hpp"
 #include "system/calls.hpp"
@@ -35,7 +36,9 @@ View::View(const Format& format, std::uint64_t lines, std::uint64_t seed, const 
       line_bytes(format.line_bytes()),
       number(of_views),
       most_items(static_cast<std::int64_t>(lines * format.items_a_line() * 17 / 20)),
-      memory((lines + format.partitions * kMostDistance) * format.line_bytes(), choice) {}
+      memory((lines + format.partitions * kMostDistance) * format.line_bytes(), choice) {
+  HOLDFAST_ASSERT(lines != 0 && lines % format.partitions == 0);
+}
 
 Core::Core(const Format& format, std::uint64_t capacity, std::uint64_t seed, const MemoryChoice& choice, bool grows,
            const Mover& mover)
@@ -114,6 +117,7 @@ std::shared_ptr<Core::Move> Core::begin_move(const View* from, std::uint64_t lin
 }
 
 Core::Change Core::change_view(Member& member, const View* view, std::uint64_t lines, bool drops) {
+  HOLDFAST_ASSERT(view != nullptr && member.in.load(std::memory_order_relaxed) == view);
   std::shared_ptr<Move> move;
   Change change = Change::joined;
   {
@@ -155,6 +159,7 @@ Core::Change Core::change_view(Member& member, const View* view, std::uint64_t l
 
 void Core::work(Move& move) {
   const std::uint64_t lines = move.from->all_lines();
+  // ends: each block is handed out once
   for (;;) {
     const std::uint64_t begin = move.next.fetch_add(1) * kBlock;
     if (begin >= lines) return;
@@ -172,6 +177,7 @@ void Core::end_move(const Member& member, const std::shared_ptr<Move>& move) {
   {
     const std::lock_guard lock(mutex_);
     if (move->over) return;
+    HOLDFAST_ASSERT(move_ == move && view_.get() == move->from);
     move->over = true;
     move_.reset();
     if (move->failed) {
@@ -243,6 +249,7 @@ void Core::stand_still() {
 
 void Core::go_on(bool in_child) {
   if (in_child && asymmetric_) asymmetric_ = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+  HOLDFAST_ASSERT(current_.load(std::memory_order_relaxed) == nullptr);  // since stand_still
   current_.store(view_.get(), std::memory_order_seq_cst);
   mutex_.unlock();
 }

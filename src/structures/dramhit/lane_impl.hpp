@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/both.hpp"
 #include "structures/dramhit/change_queue.hpp"
 #include "structures/dramhit/result_writer.hpp"
 #include "structures/dramhit/row_group.hpp"
@@ -244,6 +245,7 @@ class LaneFor final : public Lane {
     form_.drop(task);
     ++results.count[static_cast<unsigned>(answer.status)];
     if (task.state.silent) return;
+    HOLDFAST_ASSERT(owed_ != 0);
     --owed_;
     writer.give(task.id, answer);
   }
@@ -251,6 +253,7 @@ class LaneFor final : public Lane {
   /// What follows the look at a line that did not end an operation, or for whose end others wait: they follow, while its lines are
   /// at hand.
   [[gnu::noinline]] void go_on(Task& task, LineOutcome outcome, Answer answer, Results& results) {
+    // ends: each round answers an operation of the queue, or is the last
     for (unsigned at_hand = 0;;) {
       ++lines_;
       if (outcome != LineOutcome::done && Form::is_gone(task) && !task.state.counted) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/both.hpp"
 #include "structures/dramhit/word.hpp"
 
 #if defined(__SANITIZE_THREAD__)
@@ -99,6 +100,7 @@ inline constexpr unsigned kReaches[] = {0, 1, 2, 3, 4, 8, 16, kMostDistance};  /
 
 /// The least step of kReaches that is enough for a distance.
 constexpr unsigned reach_step(unsigned distance) {
+  HOLDFAST_ASSERT(distance <= kMostDistance);
   unsigned step = 0;
   while (kReaches[step] < distance) ++step;
   return step;
@@ -157,6 +159,7 @@ struct SlotMemory {
     if constexpr (kWhole) {
       return Tile::load(line->slots + slot);
     } else {
+      // ends: a round fails only if another thread has changed the slot
       for (;;) {
         const std::uint64_t word = load_word(line, slot);
         const std::uint64_t value = __atomic_load_n(&line->slots[slot].value, __ATOMIC_ACQUIRE);

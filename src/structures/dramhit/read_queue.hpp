@@ -1,6 +1,7 @@
 // read_queue.hpp: searches that wait for their lines, in a ring. Any of them may be answered before an older one.
 #pragma once
 
+#include "core/both.hpp"
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/protocol.hpp"
 
@@ -22,6 +23,7 @@ class ReadQueue {
   /// Puts `n` searches at the end, for which there is space; `place_of(i)` is where the i-th begins, `id_of(i)` its id.
   template <class PlaceOf, class IdOf>
   [[gnu::always_inline]] void add(unsigned n, const PlaceOf& place_of, const IdOf& id_of) {
+    HOLDFAST_ASSERT(size() + n <= kMostDepth);
     const unsigned head = head_;  // in a register: what is stored in the ring might be anything
     for (unsigned i = 0; i < n; ++i) {
       const auto at = place_of(i);
@@ -34,6 +36,7 @@ class ReadQueue {
   /// takes an answer; `missed()` reports interference. How many lines it looked at.
   template <class Give, class Missed>
   [[gnu::always_inline]] std::uint64_t drain(std::uint64_t n, const Give& give, const Missed& missed) {
+    HOLDFAST_ASSERT(n <= size());
     unsigned head = head_, tail = tail_;
     while (n != 0) {
       Read& read = ring_[tail++ % kMostDepth];

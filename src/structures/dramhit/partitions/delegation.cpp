@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "core/both.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::dramhit {
@@ -63,6 +64,7 @@ void Producer::begin(unsigned partition, Op op) {
 
 void Producer::publish(unsigned partition, bool flush) {
   Ahead& ahead = ahead_[partition];
+  HOLDFAST_ASSERT(ahead.section != nullptr && ahead.at <= kSectionMessages);
   ahead.section->size = ahead.at;
   ahead.section->flush = flush;
   ++ahead.number;
@@ -144,6 +146,7 @@ void Delegation::run(const std::function<void(unsigned, Lane&)>& job) {
   must_be_here();
   const std::lock_guard alone(running_);
   std::unique_lock lock(mutex_);
+  HOLDFAST_ASSERT(left_ == 0);
   job_ = &job;
   left_ = partitions();
   for (const auto& owner : owners_) owner->has_job.store(true, std::memory_order_release);
@@ -220,6 +223,7 @@ void Delegation::take(unsigned partition, Behind& from) {
   Owner& owner = *owners_[partition];
   const Section& section = from.queue->sections[from.number % kSections];
   Rows rows;
+  HOLDFAST_ASSERT(section.size <= kSectionMessages);
   rows.hashes = section.messages;
   rows.end = section.size;
   rows.op = section.op;

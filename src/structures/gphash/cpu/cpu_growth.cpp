@@ -3,6 +3,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/both.hpp"
 #include "core/clock.hpp"
 #include "structures/gphash/cpu/cpu_machine.hpp"
 
@@ -48,6 +49,7 @@ bool CpuMachine::grow_heap(std::uint64_t at_least) {
   } catch (const NoSpace&) {
     return false;
   }
+  HOLDFAST_ASSERT(pool_.cells() <= most);
   levels_.take_cells();
   if (variable_) {
     pair_cells_.extend(layout().heap_view());

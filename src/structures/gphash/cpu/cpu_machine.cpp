@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/both.hpp"
 #include "core/hash.hpp"
 #include "structures/gphash/batch_rows.hpp"
 #include "structures/gphash/layout.hpp"
@@ -117,6 +118,7 @@ std::uint64_t CpuMachine::slots() const {
 
 /// Rows that are partitioned together: as many as 32-bit offsets can do, or fewer where the caller may want to stop in between.
 std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) const {
+  HOLDFAST_ASSERT(from <= batch.size);
   const std::size_t rows = std::min(kChunk, batch.size - from);
   if (!in_pieces(batch)) return rows;
   const std::size_t few = std::min(rows, kSubBatch * kSubBatchesBetweenStops * workers_.threads());
@@ -141,6 +143,7 @@ Work CpuMachine::work_of(const Batch& batch, OpSet ops, std::uint64_t score) con
 }
 
 void CpuMachine::count_statuses(const Work& work, std::size_t from, std::size_t to, BatchResult& result) const {
+  HOLDFAST_ASSERT(from <= to);
   for (unsigned s = 0; s < kStatuses; ++s) {
     result.count[s] += static_cast<std::uint64_t>(
         std::count(work.rows.statuses + from, work.rows.statuses + to, static_cast<Status>(s)));
@@ -159,6 +162,7 @@ std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, 
     run_chunk(work, at, rows, share);
     at += rows;
   } while (at < batch.size && !stops_after(batch, at));
+  HOLDFAST_ASSERT(at <= batch.size);
   if (share.damaged != 0) throw_damaged(pool_.path(), share.damaged);
   count_statuses(work, from, at, result);
   return at;
@@ -193,6 +197,7 @@ void CpuMachine::run_chunk(Work& work, std::size_t base, std::size_t size, Share
 /// A stable counting sort of the chunk's rows by the part that their key belongs to.
 void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
                            std::vector<std::size_t>& bounds) {
+  HOLDFAST_ASSERT(parts <= 256 && size <= kChunk);
   std::vector<std::uint8_t> part(size);
   for (std::size_t i = 0; i < size; ++i) {
     const std::uint64_t hash = variable_ ? index::hash_of(work.key_part(work.base + i), seed_)
@@ -201,6 +206,7 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
     ++bounds[part[i] + 1];
   }
   for (unsigned p = 0; p < parts; ++p) bounds[p + 1] += bounds[p];
+  HOLDFAST_ASSERT(bounds[parts] == size);
   std::vector<std::size_t> next(bounds.begin(), bounds.end() - 1);
   for (std::size_t i = 0; i < size; ++i) order[next[part[i]]++] = static_cast<std::uint32_t>(i);
 }
@@ -238,6 +244,7 @@ void CpuMachine::run_share(Work work, Share& share) {
       }
       if (mine.pairs) mine.pairs->require_memory();
       mine.settle(false);
+      HOLDFAST_ASSERT(at <= progress.next && progress.next <= work.size);
       at = progress.next;
       if (progress.outcome == index::Outcome::done) continue;
       std::atomic<bool>& full = progress.outcome == index::Outcome::needs_slot ? share.index_full : share.heap_full;
@@ -270,6 +277,7 @@ bool CpuMachine::await_cells(PerThread& mine) {
   if (variable_ ? mine.pairs->missing().adds_key : mine.cells.missing_adds_key()) return false;
   mine.settle(true);
   ++holders_.went;
+  // ends: another thread gives cells back, or no thread has any
   for (;; std::this_thread::yield()) {
     const std::uint64_t went = holders_.went;
     const bool retired = variable_ ? pair_cells_.reclaim() : cells_.reclaim();

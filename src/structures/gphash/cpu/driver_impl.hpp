@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/both.hpp"
 #include "structures/gphash/cpu/driver.hpp"
 #include "structures/gphash/cpu/groups.hpp"
-#include "structures/gphash/cpu/one_key.hpp"
 #include "structures/gphash/cpu/maintenance_driver.hpp"
+#include "structures/gphash/cpu/one_key.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::machine::cpu {
@@ -67,6 +68,7 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
         Group::find(view, memory, work.rows, early, early_count, reserved, tally);
       }
       const std::size_t stopped = Group::change(view, memory, work, flights, count, reserved, tally, outcome);
+      HOLDFAST_ASSERT(stopped <= count);
       if (stopped != count) return {Group::position(work, first, flights[stopped].row), outcome};
     }
     return {end, index::Outcome::done};

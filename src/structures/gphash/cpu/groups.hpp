@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/both.hpp"
 #include "structures/gphash/cpu/driver.hpp"
 #include "structures/gphash/cpu/prefetch.hpp"
 #include "structures/gphash/cpu/simd/tile.hpp"
@@ -86,7 +87,7 @@ struct Groups {
   static void find(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights, std::size_t count,
                    bool reserved, Tally& tally) {
     reserved ? find_group<true>(view, memory, rows, flights, count, tally)
-          : inlined_find_group(view, memory, rows, flights, count, tally);
+             : inlined_find_group(view, memory, rows, flights, count, tally);
     if (tally.gave_up != 0) skip_unsettled(rows, flights, count);
     for (std::size_t i = 0; rows.verify && i < count; ++i) skip_damaged(view, memory, rows, flights[i], true, tally);
   }
@@ -95,7 +96,7 @@ struct Groups {
   static void ask(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
                   std::size_t count, bool reserved) {
     return reserved ? ask_group<true>(view, memory, rows, flights, count)
-                 : ask_group<false>(view, memory, rows, flights, count);
+                    : ask_group<false>(view, memory, rows, flights, count);
   }
 
   /// Carries out `count` operations. Where the group stopped, and why in `outcome`.
@@ -198,6 +199,7 @@ struct Groups {
   static void find_group(const View& whole_view, const Memory& memory, const index::Rows& rows, Flight* flights,
                          std::size_t count, Tally& tally) {
     const Tile tile;
+    HOLDFAST_ASSERT(count <= kGroup);
     const View view = whole_view;
     Ahead ahead;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
@@ -331,6 +333,7 @@ struct Groups {
   template <bool kReserved>
   static std::size_t change_group(const View& whole_view, const Memory& memory, const Work& work, Flight* flights,
                                   std::size_t count, Tally& tally, index::Outcome& outcome) {
+    HOLDFAST_ASSERT(count <= kGroup);
     const View view = whole_view;
     ask_group<kReserved>(view, memory, work.rows, flights, count);
     const bool reads = work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot();
@@ -383,6 +386,7 @@ struct Groups {
                                    const Candidate& candidates, Tally& tally) {
     index::Run<std::uint32_t> run;
     run.first = row;
+    // ends: the holder of the claim does not wait for another
     for (unsigned tries = 1;; ++tries) {
       const Tile tile;
       const auto outcome = index::apply_run(tile, memory, view, work.rows, run, candidates, work.permits);

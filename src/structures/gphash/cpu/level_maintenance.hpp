@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/bits.hpp"
+#include "core/both.hpp"
 #include "heap/cells.hpp"
 #include "holdfast/error.hpp"
 #include "structures/gphash/cpu/driver.hpp"
@@ -110,6 +111,7 @@ class LevelMaintenance {
 
 /// Part `i` of `n` of a range, in whole units of 64 so that parts seldom share a line.
 inline std::pair<std::uint64_t, std::uint64_t> part_of(std::uint64_t size, unsigned i, unsigned n) {
+  HOLDFAST_ASSERT(i < n);
   const std::uint64_t each = round_up((size + n - 1) / n, 64);
   return {std::min(size, i * each), std::min(size, (i + 1) * each)};
 }

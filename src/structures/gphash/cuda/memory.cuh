@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "core/both.hpp"
 #include "core/failpoint.hpp"
 #include "gpu/host_memory.cuh"
 #include "gpu/words.cuh"
@@ -193,6 +194,7 @@ class CudaMemory : public HostMemory {
                                                      ::cuda::memory_order_acquire);
   }
   __device__ void put_byte(std::uint64_t* word, unsigned byte, std::uint8_t from, std::uint8_t to) const {
+    HOLDFAST_ASSERT(byte < 8);
     DeviceWord(*word).fetch_add(index::byte_change(byte, from, to), ::cuda::memory_order_acq_rel);
   }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/both.hpp"
 #include "core/hash.hpp"
 #include "structures/gphash/cuda/caches/maps.cuh"
 
@@ -23,6 +24,7 @@ __device__ inline std::uint32_t score_of(const MapView& maps, std::uint64_t part
 /// Of parts that score one less than what is hot, a share: the same ones at each load, but for those that no search asked for, which
 /// are evicted by chance: those that were spared before would be spared for ever.
 __device__ inline bool is_hot(const MapView& maps, std::uint64_t part, std::uint32_t score) {
+  HOLDFAST_ASSERT(score < kScores);
   const PositionState& state = *maps.state;
   if (score >= state.from) return true;
   return score + 1 == state.from && (hash_key(part, score == 0 ? 2 + state.now : 2) & 0xffff) < state.share;
@@ -44,6 +46,7 @@ __device__ inline std::uint64_t take_to_load(const WarpTile& tile, const MapView
   if (tile.lane() == 0) {
     DeviceWord head(maps.state->head);
     std::uint64_t seen = head.load(::cuda::memory_order_relaxed);
+    // ends: the swap fails only if another warp has taken positions
     for (;;) {
       const std::uint64_t tail = DeviceWord(maps.state->tail).load(::cuda::memory_order_acquire);
       const std::uint64_t taken = seen + maps.state->reserve;
@@ -56,11 +59,14 @@ __device__ inline std::uint64_t take_to_load(const WarpTile& tile, const MapView
   size = tile.from_lane(size, 0);
   const unsigned place = count_bits(wanting & lanes(tile.lane()));
   if (!wants || place >= size) return kNoPosition;
-  return maps.ring[(at + place) % maps.positions];
+  const std::uint32_t position = maps.ring[(at + place) % maps.positions];
+  HOLDFAST_ASSERT(position < maps.positions);
+  return position;
 }
 
 /// A position that was taken in vain: the next step puts it to rest.
 __device__ inline void give_position_back(const MapView& maps, std::uint32_t position) {
+  HOLDFAST_ASSERT(position < maps.positions);
   maps.returned[atomicAdd(&maps.state->returned, 1u)] = position;
 }
 

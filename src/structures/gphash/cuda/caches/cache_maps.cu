@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "core/both.hpp"
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/caches/cache_load.cuh"
 #include "structures/gphash/cuda/epochs.cuh"
@@ -87,6 +88,7 @@ __global__ void choose_kernel(const __grid_constant__ MapView maps, const std::u
   const std::uint64_t least = spares ? maps.positions / 16 : 0, most = spares ? maps.positions / 2 : 0;
   state.reserve = min(most, max(least, state.starved != 0 ? state.reserve + state.starved : state.reserve / 8 * 7));
   state.starved = 0;
+  HOLDFAST_ASSERT(state.reserve <= maps.positions);
   const std::uint64_t space = maps.positions - state.reserve;
   std::uint64_t sum = 0;
   unsigned from = kScores;
@@ -98,6 +100,7 @@ __global__ void choose_kernel(const __grid_constant__ MapView maps, const std::u
 /// One block. What the step before took in vain is retired, and what was retired long enough is free.
 __global__ void __launch_bounds__(kThreads)
     settle_maps_kernel(const __grid_constant__ MapView maps, DeviceState* state) {
+  HOLDFAST_ASSERT(maps.state->returned <= maps.positions);
   for (std::uint64_t i = threadIdx.x; i < maps.state->returned; i += kThreads) retire(maps, maps.returned[i]);
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -153,6 +156,7 @@ std::uint64_t CacheMaps::bytes() const {
 
 void CacheMaps::make(std::uint64_t parts, std::uint64_t positions, bool filled, cudaStream_t stream) {
   drop();
+  HOLDFAST_ASSERT(positions != 0 && positions <= parts);
   map_ = DeviceBuffer<std::uint32_t>(parts);
   heat_ = DeviceBuffer<std::uint32_t>(parts);
   owners_ = DeviceBuffer<std::uint64_t>(positions);
@@ -167,6 +171,7 @@ void CacheMaps::make(std::uint64_t parts, std::uint64_t positions, bool filled, 
 }
 
 void CacheMaps::extend(std::uint64_t parts, std::uint64_t positions, cudaStream_t stream) {
+  HOLDFAST_ASSERT(parts >= map_.size() && positions >= view_.positions);
   map_ = longer(map_, parts, 0, stream);
   heat_ = longer(heat_, parts, 0, stream);
   if (positions > view_.positions) {
@@ -254,6 +259,7 @@ CacheMaps::Range CacheMaps::begin_step(ChangeOrder& order, DeviceState* state, b
 
 void CacheMaps::end_step(const Range& range) {
   check_launch("loading a cache");
+  HOLDFAST_ASSERT(range.first == next_ && range.last <= parts());
   stepped_.record(stream_);
   next_ = range.last;
   searched_ = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/both.hpp"
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/directory/records.cuh"
 #include "structures/gphash/cuda/kit.hpp"
@@ -25,12 +26,14 @@ __device__ inline std::uint64_t ticket(std::uint64_t& counter) {
 
 /// For the thread that fills a position, before a map names it: of which part it has a copy.
 __device__ inline void own(const CudaMemory& memory, const MapView& maps, std::uint64_t position, std::uint64_t part) {
+  HOLDFAST_ASSERT(position < maps.positions);
   maps.owners[position] = part;
   begin_record(memory, maps.directory, position);
 }
 
 /// A position that a map no longer names is retired until no reader can be at it. Called within a changing batch.
 __device__ inline void retire(const MapView& maps, std::uint32_t position) {
+  HOLDFAST_ASSERT(position < maps.positions);
   end_record(maps.directory, position);
   const std::uint64_t at = ticket(maps.state->retired_end);
   maps.ring[at % maps.positions] = position;

@@ -5,6 +5,7 @@
 // of the other lanes: no lane waits inside a tile.
 #pragma once
 
+#include "core/both.hpp"
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/change/changing_memory.cuh"
 #include "structures/gphash/cuda/jobs.hpp"
@@ -28,6 +29,7 @@ struct Waiting {
 /// How many of the rows from `at` on have its key.
 __device__ inline std::uint64_t run_length(const std::uint32_t* begins, std::uint64_t at, std::uint64_t end) {
   const std::uint32_t begin = begins[at];
+  HOLDFAST_ASSERT(at < end && begin <= at);
   std::uint64_t same = at, step = 1;  // `same` is in the run; what lies `step` further is looked at next
   while (same + step < end && begins[same + step] == begin) {
     same += step;
@@ -46,6 +48,7 @@ __device__ Waiting bring(const View<Shape>& view, const ChangeJob& job, std::uin
   std::uint64_t row = run.at;
   run.waits = true;
   if (job.order) {
+    HOLDFAST_ASSERT(run.at < ordered);
     row = job.order[run.at];
     if (!job.again) run.waits = job.begins[run.at] == run.at;
     if (run.waits) run.size = run_length(job.begins, run.at, ordered);
@@ -58,7 +61,9 @@ __device__ Waiting bring(const View<Shape>& view, const ChangeJob& job, std::uin
 
 __device__ inline void leave_over(const ChangeJob& job, std::uint64_t at, index::Outcome outcome) {
   const auto count = [](std::uint32_t& word) { return atomicAdd(&word, 1u); };
-  job.leftovers[count(job.report->leftovers)] = static_cast<std::uint32_t>(at);
+  const std::uint32_t place = count(job.report->leftovers);
+  HOLDFAST_ASSERT(place < job.size);
+  job.leftovers[place] = static_cast<std::uint32_t>(at);
   count(outcome == index::Outcome::needs_slot ? job.report->needs_slot : job.report->needs_cell);
 }
 

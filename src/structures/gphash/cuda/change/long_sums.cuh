@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "core/both.hpp"
 #include "structures/gphash/cuda/change/sums.cuh"
 
 namespace holdfast::machine::cuda {
@@ -123,6 +124,7 @@ class LongSum {
   }
 
   __device__ index::Word apply(const Chunk& chunk, unsigned size, index::Word now) const {
+    HOLDFAST_ASSERT(size <= each_);
     if (!all_accumulate()) return apply_mixed(chunk, size, now);
     return with_element(how_.element, [&](auto element) {
       Combining how = how_;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/both.hpp"
 #include "gpu/launch.cuh"
 #include "gpu/numbered.cuh"
 #include "structures/gphash/cuda/kernels/change_kernels.hpp"
@@ -77,8 +78,10 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     retire_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace) {
   const std::uint64_t end = job.state->retired_end;
-  for (std::uint64_t i = first_of_thread(); i < job.report->freed; i += all_threads())
+  for (std::uint64_t i = first_of_thread(); i < job.report->freed; i += all_threads()) {
+    HOLDFAST_ASSERT(workspace.freed[0][i] < job.ring.capacity);
     job.ring.cells[(end + i) % job.ring.capacity] = workspace.freed[0][i];
+  }
 }
 __global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.state->retired_end += job.report->freed; }
 

@@ -17,6 +17,7 @@
 // Each thread that wrote host memory fences before its kernel ends (rule 12).
 #pragma once
 
+#include "core/both.hpp"
 #include "core/failpoint.hpp"
 #include "gpu/numbered.cuh"
 #include "structures/gphash/cuda/change/batch.cuh"
@@ -39,6 +40,7 @@ __device__ void note_read(const View<Shape>& view, const ChangeJob& job, const C
   } else if (view.in_slot()) {
     store_user(job.rows.result(row), old.word >> (8 * job.rows.column), job.rows.value_bytes);
   } else {
+    HOLDFAST_ASSERT(old.word != 0 && old.word - 1 < view.cells);
     const auto cell = static_cast<std::uint32_t>(old.word - 1);
     static_cast<std::uint32_t*>(reading.cells)[row] = cell;
     reading.ranks[row] = atomicAdd(&reading.counts[cell >> reading.shift], 1u);
@@ -129,6 +131,7 @@ __global__ void __launch_bounds__(kThreads)
   if (!view.in_slot()) {
     const bool takes = index::needs_cell(change) && planned.held != index::kSum;
     const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
+    HOLDFAST_ASSERT(!takes || cell_at < job.state->tail);  // the batch surely finds space
     if (takes) planned.word = job.ring.cells[cell_at % job.ring.capacity] + 1;
   }
   const std::uint64_t place = numbered(change != index::Change::none, &job.report->changes);
@@ -139,6 +142,7 @@ __global__ void __launch_bounds__(kThreads)
       if (planned.old_word != 0 && !view.in_slot())
         forget_key(memory, cache.values.directory, cache.values.map + (planned.old_word - 1));
     }
+    HOLDFAST_ASSERT(place < job.size);
     workspace.planned[place] = planned;
     workspace.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
     workspace.order[0][place] = static_cast<std::uint32_t>(place);
@@ -151,6 +155,7 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint64_t sum_at = numbered(planned.sums != 0, &job.report->sums);
     if (planned.sums != 0) {
       if (sum.plan != kNoPlan) sum.plan = static_cast<std::uint32_t>(place);
+      HOLDFAST_ASSERT(sum_at < job.size);
       workspace.sums[sum_at] = sum;
       workspace.sum_cells[0][sum_at] = view.in_slot() ? 0 : static_cast<std::uint32_t>(sum.old_word);
       workspace.sum_order[0][sum_at] = static_cast<std::uint32_t>(sum_at);
@@ -169,6 +174,7 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   const std::uint64_t first = span.begin ? *span.begin : 0, end = *span.end;
+  HOLDFAST_ASSERT(end <= job.size);
   for (std::uint64_t base = first + first_of_warp() * kWarp; base < end; base += all_warps() * kWarp) {
     Wanted wanted;
     if (base + tile.lane() < end) {
@@ -191,6 +197,7 @@ __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const Change
 __device__ inline void note_freed(const JobRing&, const ChangeJob& job, const ChangeWorkspace& workspace,
                                   std::uint64_t old_word) {
   const std::uint64_t place = numbered(old_word != 0, &job.report->freed);
+  HOLDFAST_ASSERT(old_word == 0 || place < job.size);
   if (old_word != 0) workspace.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);
 }
 
@@ -205,6 +212,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t lanes_in_all = std::uint64_t{job.report->changes} << shift;
   for (std::uint64_t i = first_of_thread(); i < lanes_in_all; i += all_threads()) {
     const auto word = static_cast<unsigned>(i & lanes(shift));
+    HOLDFAST_ASSERT(workspace.order[0][i >> shift] < job.report->changes);
     const Planned& planned = workspace.planned[workspace.order[0][i >> shift]];
     if (word > view.key_words() || static_cast<index::Change>(planned.change) != index::Change::add) continue;
     Slot* const slot = index::slot_at(view, workspace.slots[0][i >> shift]);
@@ -222,6 +230,7 @@ __global__ void __launch_bounds__(kThreads)
   HOLDFAST_FAILPOINT(phase_half_done);
   if (workspace.claims) memory.fence();
   for (std::uint64_t at = first_of_thread(); at < job.report->changes; at += all_threads()) {
+    HOLDFAST_ASSERT(workspace.order[0][at] < job.report->changes);
     const Planned planned = workspace.planned[workspace.order[0][at]];
     index::commit_head(memory, view, candidates_of(view, job, planned), plan_of(planned), planned.word);
   }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "core/both.hpp"
 #include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/protocol/phases.hpp"
@@ -113,6 +114,7 @@ ChangeReport ChangeSchedule::read_report(cudaStream_t stream) const {
 }
 
 void ChangeSchedule::take_leftovers(ChangeJob& job, std::uint64_t size) const {
+  HOLDFAST_ASSERT(size != 0 && size <= leftovers_.size() / 2);
   job.again = job.leftovers;
   job.again_size = size;
   const std::size_t half = leftovers_.size() / 2;
@@ -122,6 +124,7 @@ void ChangeSchedule::take_leftovers(ChangeJob& job, std::uint64_t size) const {
 void ChangeSchedule::repeat(ChangeJob& job, CellSource& cells, cudaStream_t stream) {
   bool index_is_full = false, was_stuck = false;
   std::uint32_t before = std::numeric_limits<std::uint32_t>::max();
+  // ends: a round leaves fewer rows than the one before, or the table grows, cells come free, or less is permitted
   for (;;) {
     forget_report(job, stream);
     cells.reserve(job);

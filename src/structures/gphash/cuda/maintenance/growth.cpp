@@ -1,6 +1,7 @@
 // growth.cpp: resizing, growing the heap, clearing.
 #include <algorithm>
 
+#include "core/both.hpp"
 #include "core/clock.hpp"
 #include "heap/cuda/ring.hpp"
 #include "structures/gphash/cuda/cells/cells.hpp"
@@ -129,6 +130,7 @@ void Maintenance::take_cells() {
   table_.state.settle(table_.stream);  // there is no reader: what is retired is free
   table_.state.settle(table_.stream);
   const std::uint64_t cells = table_.pool.cells();
+  HOLDFAST_ASSERT(cells >= table_.state.ring().capacity);
   DeviceBuffer<std::uint64_t> larger(cells);
   const CellRing ring{larger.data(), cells, std::max<std::uint64_t>(1, cells / 64)};
   extend_ring(table_.state.ring(), ring, table_.state.words(), table_.stream);

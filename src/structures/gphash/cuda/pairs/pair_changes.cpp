@@ -33,6 +33,7 @@ class PairBatches::PairCells final : public CellSource {
   /// Lists cells for what has been counted, growing the heap if it must and can. `demand` is what counts.
   void list_cells(const ChangeJob& job, bool may_grow) {
     const bool updates = job.ops.replaces_values();
+    // ends: the heap grows by all that is missing, or cannot grow any more
     for (;;) {
       free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), stream_);
       count_slabs(table_.memory.pairs()->view(), stream_);

@@ -8,6 +8,7 @@
 //   commit    each line of slots once, and publish, as for other keys (shared_phases.cuh); cells that came out of their slots are retired at once
 #pragma once
 
+#include "core/both.hpp"
 #include "gpu/numbered.cuh"
 #include "gpu/order/word_range.cuh"
 #include "structures/gphash/cuda/cells/pair_memory.cuh"
@@ -65,6 +66,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   const std::uint64_t place = numbered(number != kNoSlot, &job.report->changes);
   if (number != kNoSlot) {
+    HOLDFAST_ASSERT(place < job.size);
     workspace.planned[place] = planned;
     workspace.slots[0][place] = number;
     workspace.order[0][place] = static_cast<std::uint32_t>(place);
@@ -82,6 +84,7 @@ __device__ inline std::uint64_t take_together(const SlabView& slabs, bool takes,
     first = DeviceHalf(slabs.state->of[size_class].next).fetch_add(count_bits(peers), ::cuda::memory_order_relaxed);
   first = __shfl_sync(kAllLanes, first, static_cast<int>(leader));
   if (!takes) return heap::kNoCell;
+  HOLDFAST_ASSERT(size_class < heap::kClasses);
   const ClassCells& of = slabs.state->of[size_class];
   const std::uint32_t at = first + count_bits(peers & lanes(lane));
   if (at >= of.granted) return heap::kNoCell;

@@ -7,6 +7,7 @@
 
 #include <bit>
 
+#include "core/both.hpp"
 #include "gpu/launch.cuh"
 #include "gpu/order/word_range.cuh"
 #include "structures/gphash/cuda/kernels/pair_kernels.hpp"
@@ -167,6 +168,7 @@ __global__ void __launch_bounds__(kThreads)
 /// The last of the places that want the pair of `place`, whose values begin at one offset.
 __device__ inline std::uint64_t reader_of(const PairSearchWorkspace& workspace, std::uint64_t place,
                                           std::uint64_t size) {
+  HOLDFAST_ASSERT(place < size);
   const std::uint64_t offset = workspace.offsets[place];
   std::uint64_t few = place, many = size;  // the first whose offset is larger is in (few, many]
   while (many - few > 1) {

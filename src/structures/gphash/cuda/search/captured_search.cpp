@@ -40,6 +40,7 @@ void Searches::end_captures() {
   if (!captured_) return;
   captured_ = false;
   table_.state.end_generation(table_.stream);
+  // ends: graphs that begin from now on find another generation, and join no epoch
   for (;;) {
     const DeviceState state = table_.state.read();
     if (state.readers.inside[0] + state.readers.inside[1] + state.readers.inside[2] == 0) return;

@@ -19,6 +19,7 @@
 
 #include <type_traits>
 
+#include "core/both.hpp"
 #include "gpu/launch.cuh"
 #include "gpu/order/bins.cuh"
 #include "structures/gphash/cuda/caches/maps.cuh"
@@ -55,8 +56,10 @@ __device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View
 __device__ inline std::uint64_t leader_of(const Repeats& repeats, const Wanted& wanted) {
   constexpr unsigned kRowBits = 16;
   static_assert(kSmallSearch <= 1u << kRowBits);
+  HOLDFAST_ASSERT(wanted.row < 1u << kRowBits);
   const std::uint64_t mine = wanted.word << kRowBits | wanted.row;
   std::uint64_t at = (wanted.word * 0x9e3779b97f4a7c15) >> 20;
+  // ends: the table has twice as many places as the batch has rows
   for (;; ++at) {
     auto* const place = reinterpret_cast<unsigned long long*>(&repeats.table[at & repeats.last]);
     const std::uint64_t has = atomicCAS(place, 0ull, static_cast<unsigned long long>(mine));
@@ -146,6 +149,7 @@ __global__ void __launch_bounds__(kThreads, kResolveBlocks<Shape, kValueHits>)
     if constexpr (kValueHits) value_hits(wanted, copy);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
+      HOLDFAST_ASSERT(wanted.word - 1 < view.cells);
       cell = static_cast<Cell>(wanted.word - 1);
       count_row(workspace, row, cell);
     }
@@ -193,7 +197,9 @@ __device__ inline void leave_after_all(DeviceState* state, const SearchWorkspace
   __syncthreads();
   if (threadIdx.x != 0) return;
   const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> ended(*workspace.ended);
-  if (ended.fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != gridDim.x) return;
+  const std::uint32_t before = ended.fetch_add(1, ::cuda::memory_order_acq_rel);
+  HOLDFAST_ASSERT(before < gridDim.x);
+  if (before + 1 != gridDim.x) return;
   ended.store(0, ::cuda::memory_order_relaxed);
   reclaim::cuda::leave_epoch(state->readers, *workspace.epoch);
 }
@@ -213,6 +219,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto* const places = static_cast<const Place<Cell>*>(workspace.places) + workspace.part.answered();
   const std::uint64_t all = workspace.part.is_void() ? 0 : workspace.starts[workspace.bins];
   const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, workspace.gather_share);
+  HOLDFAST_ASSERT(grid.rows <= kWindow && grid.rows % kWarp == 0);
   const unsigned rows = grid.rows, blocks = min(grid.blocks, gridDim.x);
   std::uint64_t base = blockIdx.x < blocks ? std::uint64_t{blockIdx.x} * rows : all;
   for (; base < all; base += std::uint64_t{blocks} * rows) {

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/both.hpp"
+
 namespace holdfast::machine::cuda {
 
 namespace {
@@ -16,6 +18,7 @@ std::size_t aligned_up(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign
 }  // namespace
 
 SearchWorkspaces::Workspace::Workspace(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide) {
+  HOLDFAST_ASSERT(rows != 0);
   const std::size_t cell = wide ? 8 : 4, bins = (std::size_t{1} << kBinBits) + 1;
   workspace_.scratch_bytes = bins_scratch_bytes();
   std::size_t size = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/both.hpp"
 #include "gpu/capture.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
@@ -178,6 +179,7 @@ bool TableWalk::next_cells(ItemArrays& items) {
 
 /// Those of a piece that begins there, as far as the window goes.
 ByCell TableWalk::cells_at(std::uint64_t cell) const {
+  HOLDFAST_ASSERT(window_.first <= cell && cell < window_.first + window_.size);
   const std::uint64_t at = cell - window_.first;
   ByCell cells = window_;
   cells.first = cell;
@@ -276,6 +278,7 @@ void TableWalk::take_chosen() {
 /// The first of those that were chosen, to the caller's arrays.
 void TableWalk::give(std::uint64_t size) {
   if (size == 0) return;
+  HOLDFAST_ASSERT(chosen_.given + size <= plan_.capacity);
   if (plan_.keys != nullptr) {
     auto* const to = static_cast<std::byte*>(plan_.keys) + chosen_.given * layout_.key_bytes();
     take_keys(piece_.keys, layout_.key_bytes(), list_.data(), size, to, stream_);
