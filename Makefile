@@ -101,6 +101,7 @@ lint: .cache/setup-done ## layout, ruff, the order of layers, dead links, words 
 	@scripts/doc-links
 	@scripts/words
 	@scripts/words --names
+	@scripts/lint/assertions
 	@scripts/plant --check
 	@scripts/tidy
 
