@@ -10,7 +10,7 @@ namespace holdfast::bench::structures {
 namespace {
 
 constexpr unsigned kPhases = 10;  ///< each of as many pairs of an erase and an insert as there are cells
-constexpr std::uint64_t kSeed = 13;
+constexpr std::uint64_t kChurnSeed = 13;
 
 /// Pairs on one table. `present`: the items that it has.
 struct Churned {
@@ -24,10 +24,10 @@ Churned churn(Subject& table, std::vector<std::uint64_t>& present, std::uint64_t
   const auto start = Clock::now();
   for (std::uint64_t i = 0; i < pairs; ++i) {
     std::uint64_t& item = present[random.below(present.size())];
-    wrong += table.erase(Key{key_of(item, kSeed), 0}.data()) == Status::erased ? 0 : 1;
+    wrong += table.erase(Key{key_of(item, kChurnSeed), 0}.data()) == Status::erased ? 0 : 1;
     for (;;) {  // ends: a key of another group finds a cell
       item = next++;
-      const Key key{key_of(item, kSeed), 0};
+      const Key key{key_of(item, kChurnSeed), 0};
       if (table.insert(key.data(), value_of(key).data()) == Status::inserted) break;
       ++churned.refused;
     }
@@ -49,7 +49,7 @@ Json study_churn(const Setup& setup) {
       std::uint64_t next = 0;
       for (const auto items = static_cast<std::uint64_t>(load * static_cast<double>(cells)); present.size() < items;
            ++next) {
-        const Key key{key_of(next, kSeed), 0};
+        const Key key{key_of(next, kChurnSeed), 0};
         if (table->insert(key.data(), value_of(key).data()) == Status::inserted) present.push_back(next);
         if (next > 2 * items) throw std::runtime_error(scheme + " takes no " + std::to_string(items) + " items");
       }
@@ -66,7 +66,7 @@ Json study_churn(const Setup& setup) {
       }
       if (table->size() != present.size()) throw std::runtime_error(scheme + " has another number of items");
       for (const std::uint64_t item : present) {
-        const Key key{key_of(item, kSeed), 0};
+        const Key key{key_of(item, kChurnSeed), 0};
         Key value = {};
         if (table->find(key.data(), value.data()) != Status::found || value[0] != value_of(key)[0]) {
           throw std::runtime_error(scheme + " has lost an item");

@@ -15,7 +15,7 @@
 namespace holdfast::bench::structures {
 namespace {
 
-constexpr std::uint64_t kSeed = 17;
+constexpr std::uint64_t kRecoverySeed = 17;
 
 /// What the process that loads says before it is killed.
 struct Loaded {
@@ -23,7 +23,7 @@ struct Loaded {
   std::uint64_t items = 0;
 };
 
-Key key_of_item(std::uint64_t item) { return {key_of(item, kSeed), item}; }
+Key recovery_key(std::uint64_t item) { return {key_of(item, kRecoverySeed), item}; }
 
 /// Loads a table to half of its cells, one insert a call, and is killed. Runs in a child.
 [[noreturn]] void load_and_die(const Setup& setup, unsigned bits, unsigned item_bytes, Loaded& loaded) {
@@ -32,10 +32,10 @@ Key key_of_item(std::uint64_t item) { return {key_of(item, kSeed), item}; }
   Pool pool = Pool::create(setup.pool, true);
   const std::uint64_t cells = std::uint64_t{1} << bits;
   GroupTable table =
-      GroupTable::create(pool, "t", {.item_bytes = item_bytes, .cells = cells, .seed = kSeed, .flush = true});
+      GroupTable::create(pool, "t", {.item_bytes = item_bytes, .cells = cells, .seed = kRecoverySeed, .flush = true});
   const auto start = Clock::now();
   for (std::uint64_t item = 0; item < cells / 2; ++item) {
-    const Key key = key_of_item(item);
+    const Key key = recovery_key(item);
     if (table.insert_new(key.data(), value_of(key).data()) != Status::inserted) _exit(1);
   }
   loaded.seconds = seconds_since(start);
@@ -44,10 +44,10 @@ Key key_of_item(std::uint64_t item) { return {key_of(item, kSeed), item}; }
   for (;;) pause();  // ends: it is killed
 }
 
-struct Recovered {
+struct Reopened {
   double load_seconds = 0, open_ms = 0;
 };
-Recovered recover_once(const Setup& setup, unsigned bits, unsigned item_bytes, Loaded& loaded) {
+Reopened recover_once(const Setup& setup, unsigned bits, unsigned item_bytes, Loaded& loaded) {
   loaded = {};
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("no process can be made");
@@ -62,7 +62,7 @@ Recovered recover_once(const Setup& setup, unsigned bits, unsigned item_bytes, L
   int status = 0;
   waitpid(child, &status, 0);
   if (!WIFSIGNALED(status) || loaded.items == 0) throw std::runtime_error("the process that loads a table failed");
-  Recovered recovered{loaded.seconds, 0};
+  Reopened recovered{loaded.seconds, 0};
   {
     Pool pool = Pool::open(setup.pool);
     const auto start = Clock::now();
@@ -89,7 +89,7 @@ Json study_recovery(const Setup& setup) {
       for (unsigned run = 0; run < setup.runs; ++run) {
         progress("recovery: items of " + std::to_string(item_bytes) + " bytes, 2^" + std::to_string(bits) + ", run " +
                  std::to_string(run + 1));
-        const Recovered one = recover_once(setup, bits, item_bytes, loaded);
+        const Reopened one = recover_once(setup, bits, item_bytes, loaded);
         loads.push_back(one.load_seconds);
         opens.push_back(one.open_ms);
         parts.push_back(one.open_ms / one.load_seconds / 1e3);

@@ -10,9 +10,9 @@ namespace holdfast::bench::structures {
 namespace {
 
 constexpr std::uint64_t kMoreOperations = 20;  ///< than of one thread whose calls are timed together
-constexpr std::uint64_t kSeed = 11;
+constexpr std::uint64_t kThreadsSeed = 11;
 
-Key key_of_item(std::uint64_t item) { return {key_of(item, kSeed), 0}; }
+Key threads_key(std::uint64_t item) { return {key_of(item, kThreadsSeed), 0}; }
 
 /// Millions of operations a second on a table of `items` items, by operation.
 std::map<std::string, double> rates(const std::string& scheme, const Plan& plan, std::uint64_t items,
@@ -20,7 +20,7 @@ std::map<std::string, double> rates(const std::string& scheme, const Plan& plan,
   Emulation emulation;
   const auto table = timed_subject(scheme, plan, emulation);
   for (std::uint64_t item = 0; item < items; ++item) {
-    const Key key = key_of_item(item);
+    const Key key = threads_key(item);
     if (table->insert(key.data(), value_of(key).data()) != Status::inserted) {
       throw std::runtime_error(scheme + " took no more than " + std::to_string(item) + " items");
     }
@@ -36,15 +36,15 @@ std::map<std::string, double> rates(const std::string& scheme, const Plan& plan,
     mops[name] = static_cast<double>(operations) / seconds / 1e6;
   };
   measure("insert", [&](std::uint64_t i) {
-    const Key key = key_of_item(items + i);
+    const Key key = threads_key(items + i);
     return table->insert(key.data(), value_of(key).data()) == Status::inserted;
   });
   measure("find", [&](std::uint64_t i) {
-    const Key key = key_of_item(mix(i) % items);
+    const Key key = threads_key(mix(i) % items);
     Key value = {};
     return table->find(key.data(), value.data()) == Status::found && value[0] == value_of(key)[0];
   });
-  measure("erase", [&](std::uint64_t i) { return table->erase(key_of_item(items + i).data()) == Status::erased; });
+  measure("erase", [&](std::uint64_t i) { return table->erase(threads_key(items + i).data()) == Status::erased; });
   if (wrong != 0) throw std::runtime_error(scheme + ": " + std::to_string(wrong) + " answers of threads are wrong");
   return mops;
 }

@@ -89,7 +89,7 @@ class AtEachFence : public memory::FlushObserver {
 };
 
 template <class Use>
-void tried(const Use& use) {
+void attempt_on_group(const Use& use) {
   try {
     use();
   } catch (const Error&) {
@@ -206,24 +206,24 @@ void GroupSubject::probe(GroupScene& scene, const GroupStep& failed) {
   if (!scene.table || !scene.table->is_open()) return;
   PoolState &state = states_.back(), &next = intended_.back();
   std::string wrong;
-  tried([&] {
+  attempt_on_group([&] {
     const Items items = group_items(*scene.table, wrong);
     wrong += compare(items, &state, &next);
   });
   if (!wrong.empty()) throw std::logic_error("after an error the table is wrong: " + wrong);
-  tried([&] {
+  attempt_on_group([&] {
     state.synced = next.synced = false;
     PoolState done;
     next.items[kGroupProbe] = 1;  // it may be there even if the insert failed
     insert_one(kGroupProbe, 1).act(scene, done);
     if (done.items.contains(kGroupProbe)) state.items[kGroupProbe] = 1;
   });
-  tried([&] {
+  attempt_on_group([&] {
     failed.act(scene, state);
     next = state;
   });
   if (!scene.table->is_open()) return;
-  tried([&] {
+  attempt_on_group([&] {
     scene.table->sync();
     const Items items = group_items(*scene.table, wrong);
     if (!wrong.empty()) throw std::logic_error("after an error the table is wrong: " + wrong);
