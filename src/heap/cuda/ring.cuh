@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gpu/words.cuh"
-#include "heap/cuda/ring.hpp"
+#include "heap/cuda/ring_view.hpp"
 #include "heap/slab.hpp"
 
 namespace holdfast::heap::cuda {

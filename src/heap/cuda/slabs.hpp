@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "heap/cuda/ring.hpp"
+#include "heap/cuda/ring_view.hpp"
 #include "heap/cuda/slab_view.hpp"
 
 namespace holdfast::heap::cuda {

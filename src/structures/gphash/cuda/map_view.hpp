@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "heap/cuda/ring.hpp"
+#include "heap/cuda/ring_view.hpp"
 #include "holdfast/cache.hpp"
 #include "structures/gphash/cuda/directory_view.hpp"
 

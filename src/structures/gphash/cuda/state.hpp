@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heap/cuda/ring.hpp"
+#include "heap/cuda/ring_view.hpp"
 #include "heap/slab.hpp"
 #include "reclaim/cuda/epochs.hpp"
 #include "structures/gphash/cuda/kit.hpp"
