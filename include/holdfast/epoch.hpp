@@ -73,9 +73,9 @@ class TypedEpoch {
  private:
   static void require(const char* what, std::size_t given, std::uint32_t bytes) {
     if (given == bytes) return;
-    throw InvalidArgument(std::string(what) + " have " + std::to_string(given) + " bytes, and those of the table have " +
-                          (bytes == kVariableBytes ? "any number" : std::to_string(bytes)) +
-                          ": give types of as many, or run a Batch");
+    throw InvalidArgument(
+        std::string(what) + " have " + std::to_string(given) + " bytes, and those of the table have " +
+        (bytes == kVariableBytes ? "any number" : std::to_string(bytes)) + ": give types of as many, or run a Batch");
   }
   Epoch epoch_;
 };

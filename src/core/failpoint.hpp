@@ -80,8 +80,8 @@ enum class Failpoint : std::uint32_t {
   entry_void,     ///< the void entry, durably; the change is not acknowledged, or has items to move
   change_undone,  ///< in recovery: the cells, durably; the entry is not void
   // All persistent hash tables.
-  larger_filled,      ///< a larger table, durably; the directory names the old one
-  larger_committed,   ///< the directory names it; the old one is mapped still
+  larger_filled,     ///< a larger table, durably; the directory names the old one
+  larger_committed,  ///< the directory names it; the old one is mapped still
   count
 };
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "holdfast/structures.hpp"
 #include "../items.hpp"
+#include "holdfast/structures.hpp"
 #include "proof/subject.hpp"
 
 namespace holdfast::proof {

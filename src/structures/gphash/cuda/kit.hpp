@@ -6,4 +6,4 @@ namespace holdfast::heap::cuda {}
 namespace holdfast::machine::cuda {
 using namespace gpu;
 using namespace heap::cuda;
-}
+}  // namespace holdfast::machine::cuda
