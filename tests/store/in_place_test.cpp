@@ -11,11 +11,11 @@
 #include "holdfast/store_memory.hpp"
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
+#include "store/store_rows.hpp"
 
 namespace holdfast {
 namespace {
 
-StoreRows rows_of(const Strings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
 Strings strings(std::vector<std::string> of) { return Strings(of); }
 
 class StoreInPlace : public testing::Test {

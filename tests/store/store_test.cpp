@@ -14,11 +14,10 @@
 
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
+#include "store/store_rows.hpp"
 
 namespace holdfast {
 namespace {
-
-StoreRows rows_of(const Strings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
 
 class StoreTest : public testing::Test {
  protected:

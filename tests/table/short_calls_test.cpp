@@ -15,12 +15,12 @@
 namespace holdfast::test {
 namespace {
 
-struct Kind {
+struct ShortValues {
   std::uint32_t value_bytes;
   bool flush;
 };
 
-class ShortCalls : public testing::TestWithParam<Kind> {
+class ShortCalls : public testing::TestWithParam<ShortValues> {
  protected:
   ShortCalls() : path_("/dev/shm/holdfast-short-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
@@ -260,7 +260,7 @@ TEST_P(ShortCalls, TryRunNeverWaits) {
   EXPECT_EQ(result.of(Status::exists), next == 0 ? 0u : 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, ShortCalls, testing::Values(Kind{8, false}, Kind{8, true}, Kind{64, false}),
+INSTANTIATE_TEST_SUITE_P(Values, ShortCalls, testing::Values(ShortValues{8, false}, ShortValues{8, true}, ShortValues{64, false}),
                          [](const auto& info) {
                            return "value" + std::to_string(info.param.value_bytes) + (info.param.flush ? "_power" : "");
                          });

@@ -129,7 +129,8 @@ std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) cons
 
 /// The rows of a batch, without statuses where it has none.
 Work CpuMachine::work_of(const Batch& batch, OpSet ops, std::uint64_t score) const {
-  Work work{.rows = rows_of(batch, 0, value_bytes_, score)};
+  Work work;
+  work.rows = rows_of(batch, 0, value_bytes_, score);
   work.keys = static_cast<const std::byte*>(batch.keys);
   work.mask = batch.mask;
   work.changes = ops.changes();
