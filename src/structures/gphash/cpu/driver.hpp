@@ -26,7 +26,7 @@ struct Work {
   const std::uint32_t* order = nullptr;
   std::size_t base = 0;
   std::size_t size = 0;
-  index::Permits permits;
+  index::Permits permits = {};
   bool changes = false;
 
   index::Part key_part(std::size_t row) const {

@@ -19,16 +19,22 @@ struct OneKey : private Groups<Tile, Shape, kMayFlush> {
       }
       return Base::change_one(view, memory, work, 0, flight.candidates, tally);
     }
-    const index::Found found = Base::find_settled(view, memory, flight.candidates, tally);
-    if (!found.settled) {
-      Base::skip(work.rows, 0);
-      return index::Outcome::done;
-    }
+    find(view, memory, work, flight, tally);
+    return index::Outcome::done;
+  }
+
+ private:
+  HOLDFAST_FLATTEN static void find(const typename Base::View& view, const typename Base::Memory& memory,
+                                    const Work& work, typename Base::Flight& flight, Tally& tally) {
+    const Tile tile;
+    const typename Base::Candidate candidates = flight.candidates;
+    index::Found found = index::confirm(tile, memory, view, candidates, index::look(tile, memory, view, candidates));
+    if (!found.settled) found = Base::find_settled(view, memory, flight.candidates, tally);
+    if (!found.settled) return Base::skip(work.rows, 0);
     Base::answer(view, memory, work.rows, 0, found.item);
     flight.slot = found.item.slot;
     flight.word = found.item.word;
     if (work.rows.verify) Base::skip_damaged(view, memory, work.rows, flight, true, tally);
-    return index::Outcome::done;
   }
 };
 
