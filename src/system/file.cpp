@@ -62,6 +62,9 @@ void require_regular(const std::string& path, const struct stat& status) {
   }
 }
 
+constexpr const char* kEnlarge =
+    " (it is a tmpfs: enlarge it by `mount -o remount,size=…`, a container's /dev/shm by `--shm-size`)";
+
 [[noreturn]] void throw_no_space(const std::string& path, std::uint64_t bytes, const std::string& why) {
   throw NoSpace(path + " needs " + std::to_string(bytes) + " bytes more, and " + why +
                 "; make space there, or put the pool on a larger medium");
@@ -210,7 +213,8 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
   const std::uint64_t before = facts().bytes;
   require_file_size_limit(path_, bytes, offset + bytes);
   require_memory(*this, bytes);
-  bool huge = in_small_pages_of_memory(*this);
+  const bool in_memory = in_small_pages_of_memory(*this);
+  bool huge = in_memory;
   if (huge && offset + bytes > before) resize(offset + bytes);
   for (std::uint64_t at = offset; at < offset + bytes;) {
     const std::uint64_t step = std::min(kAllocationStep - at % kAllocationStep, offset + bytes - at);
@@ -219,7 +223,9 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
     if (error != 0) {
       resize(before);
       if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM) {
-        throw_no_space(path_, bytes, std::string("its medium has no space: ") + std::strerror(error));
+        throw_no_space(path_, bytes,
+                       std::string("its medium has no space: ") + std::strerror(error) +
+                           (error == ENOSPC && in_memory ? kEnlarge : ""));
       }
       throw MediumError(system_message(path_, "cannot be given space on its medium", error));
     }
