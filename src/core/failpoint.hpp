@@ -82,6 +82,22 @@ enum class Failpoint : std::uint32_t {
   // All persistent hash tables.
   larger_filled,     ///< a larger table, durably; the directory names the old one
   larger_committed,  ///< the directory names it; the old one is mapped still
+  // The store (store/protocol/, store/store_object.cpp).
+  item_vacated,        ///< the number of a free cell is zero; nothing else of it is written
+  item_filled,         ///< an item's content and state, durably; its number is zero
+  item_committed,      ///< its number too; the index names the one that it replaces
+  item_exchanged,      ///< the index names it; the one that it replaces lives
+  item_killed,         ///< a replaced, erased or evicted item is dead, durably; its cell is not free
+  state_replaced,      ///< an item's expiry, durably; the touch is not acknowledged
+  piece_half_zeroed,   ///< half the lines of a piece that is to change its class
+  piece_zeroed,        ///< all of them, durably; its entry names the old class
+  piece_entered,       ///< its entry names the new class, durably; no item is in it
+  numbers_reserved,    ///< a block of numbers, durably; none is drawn
+  time_kept,           ///< a time, durably; no answer depends on it
+  flush_half_written,  ///< which items are flushed, and not that the plan is done
+  items_flushed,       ///< both, durably; searches do not know it
+  flush_planned,       ///< a flush in the future, durably; searches do not know it
+  directories_zeroed,  ///< the heap's directories, durably; the record does not count them
   count
 };
 

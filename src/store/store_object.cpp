@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "core/failpoint.hpp"
 #include "core/random.hpp"
 #include "holdfast/error.hpp"
 #include "store/store_kind.hpp"
@@ -71,6 +72,7 @@ void StoreObject::zero_directories() {
     persist().flush(at, view.slab_bytes());
   }
   persist().fence();
+  HOLDFAST_FAILPOINT(directories_zeroed);
   *zeroed = needed;
   persist().flush(record(), memory::kPage);
   persist().fence();

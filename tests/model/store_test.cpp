@@ -106,8 +106,8 @@ std::vector<Scenario> scenarios() {
 }
 
 TEST(StoreModel, EveryOrderAndEveryCrashIsRight) {
-  proof::expect_counts(scenarios(), kMemories[0], {309240, 332110, 13039, 26861, 13822});
-  proof::expect_counts(scenarios(), kMemories[1], {576311, 589205, 84606, 170020, 85414});
+  proof::expect_counts(scenarios(), kMemories[0], {309254, 332134, 13039, 26861, 13822});
+  proof::expect_counts(scenarios(), kMemories[1], {576328, 589232, 84606, 170020, 85414});
 }
 
 TEST(StoreModel, EveryStepIsNeeded) {

@@ -44,6 +44,23 @@ TEST_P(EngineTest, KeepsWhatItIsGiven) {
   EXPECT_EQ(engine.size(), 1u);
 }
 
+/// Items that are over when a store is opened lie in free cells: they are not freed again, nor when such a cell is in use.
+TEST_P(EngineTest, WhatIsOverAtOpeningIsNotReclaimed) {
+  Heap heap(4);
+  {
+    Engine engine(mapped(heap), {}, options());
+    for (int i = 0; i < 40; ++i) set(engine, "old " + std::to_string(i), "1", 0, 0, 2000);
+    time_now = 3000;
+    engine.now();  // and the store knows it
+  }
+  Engine engine(mapped(heap), {}, options(true));
+  EXPECT_EQ(engine.size(), 0u);
+  for (int i = 0; i < 20; ++i) set(engine, "new " + std::to_string(i), "2");
+  EXPECT_EQ(engine.reclaim(engine.slabs()), 0u);
+  for (int i = 20; i < 60; ++i) set(engine, "new " + std::to_string(i), "2");
+  for (int i = 0; i < 60; ++i) EXPECT_EQ(get(engine, "new " + std::to_string(i)), "2");
+}
+
 TEST_P(EngineTest, SaysHowLargeAValueIsThatDoesNotFit) {
   Heap heap(2);
   Engine engine(mapped(heap), {}, options());

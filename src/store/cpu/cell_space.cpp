@@ -2,6 +2,8 @@
 #include "store/cpu/cell_space.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "core/both.hpp"
 
@@ -19,6 +21,7 @@ void CellSpace::extend(std::uint64_t slabs) {
   for (std::uint64_t piece = slabs; piece-- > heap_.count;) {
     if (!heap_.is_directory(piece)) added.push_back(static_cast<std::uint32_t>(piece));
   }
+  unused_.reserve(slabs);
   unused_.insert(unused_.begin(), added.begin(), added.end());  // the one with the lowest address is taken first
   heap_.count = slabs;
 }
@@ -129,8 +132,12 @@ void CellSpace::give_locked(const Cell& cell) {
   piece.free.give(static_cast<std::uint32_t>(at % heap_.slab_bytes() / (8 * cell.size)));
   std::vector<std::uint32_t>& open = open_[piece.entry.size_class()];
   if (!piece.open) {
+    try {
+      open.push_back(static_cast<std::uint32_t>(number));
+    } catch (const std::bad_alloc&) {
+      return;  // it is found when another of its cells is given
+    }
     piece.open = true;
-    open.push_back(static_cast<std::uint32_t>(number));
   }
   // The class keeps one piece without an item, so that a cell that is taken and given again and again moves none.
   if (piece.free.all() && open.size() > 1) release_piece(number);
@@ -234,9 +241,12 @@ void CellSpace::release_any() {
   }
 }
 
-/// Gives a piece without an item to the class. False: there is none.
+/// Gives a piece without an item to the class. False: there is none. Allocates before anything changes.
 bool CellSpace::open_piece(const Memory& memory, unsigned size_class) {
   if (unused_.empty()) release_any();
+  FreeCells free;
+  free.assign(cells_in(size_class), true);
+  open_[size_class].reserve(open_[size_class].size() + 1);
   auto chosen = std::find_if(unused_.rbegin(), unused_.rend(), [&](std::uint32_t number) {
     const PieceWord entry = pieces_[number].entry;
     return !entry.none() && entry.size_class() == size_class;  // it is the same piece as before, for recovery too
@@ -245,6 +255,7 @@ bool CellSpace::open_piece(const Memory& memory, unsigned size_class) {
     const PieceWord entry = new_place(size_class);
     if (unused_.empty() || entry.none()) return false;
     chosen = unused_.rbegin();
+    make_group(entry);
     enter_piece(memory, heap_, *chosen, entry, false);
     pieces_[*chosen].entry = entry;
   }
@@ -252,7 +263,7 @@ bool CellSpace::open_piece(const Memory& memory, unsigned size_class) {
   unused_.erase(std::next(chosen).base());
   name_piece(number);
   Piece& piece = pieces_[number];
-  piece.free.assign(cells_in(size_class), true);
+  piece.free = std::move(free);
   piece.open = true;
   open_[size_class].push_back(number);
   return true;
@@ -273,14 +284,19 @@ PieceWord CellSpace::new_place(unsigned size_class) {
   return {};
 }
 
-/// The locations of the piece's group lie in it from here on.
+/// The entry's group is there, with or without pieces.
+void CellSpace::make_group(PieceWord entry) {
+  if (group_of(entry.group()) != nullptr) return;
+  std::vector<std::uint32_t>& groups = groups_of_[entry.size_class()];
+  groups.reserve(groups.size() + 1);
+  owned_.push_back(std::make_unique<Group>(entry.size_class(), cells_in(entry.size_class())));
+  groups.push_back(entry.group());
+  groups_[entry.group()].store(owned_.back().get(), std::memory_order_release);
+}
+
+/// The locations of the piece's group, which is there, lie in it from here on.
 void CellSpace::name_piece(std::uint64_t number) {
   const PieceWord entry = pieces_[number].entry;
-  if (group_of(entry.group()) == nullptr) {
-    owned_.push_back(std::make_unique<Group>(entry.size_class(), cells_in(entry.size_class())));
-    groups_of_[entry.size_class()].push_back(entry.group());
-    groups_[entry.group()].store(owned_.back().get(), std::memory_order_release);
-  }
   pieces_[number].used = true;
   ++used_[entry.size_class()];
   place_of(entry).store(static_cast<std::uint32_t>(number), std::memory_order_release);
@@ -298,6 +314,7 @@ bool CellSpace::enter(std::uint64_t number, PieceWord entry) {
   leave();
   if (!fits || !agrees) return false;
   pieces_[number].entry = entry;
+  make_group(entry);
   name_piece(number);
   pieces_[number].free.assign(cells_in(entry.size_class()), false);
   return true;

@@ -167,6 +167,7 @@ class CellSpace {
   bool open_piece(const Memory& memory, unsigned size_class);
   PieceWord new_place(unsigned size_class);
   std::atomic<std::uint32_t>& place_of(PieceWord entry);
+  void make_group(PieceWord entry);
   void name_piece(std::uint64_t piece);
   void release_piece(std::uint64_t piece);
   void release_any();

@@ -1,6 +1,7 @@
 // counters.cpp: draws numbers and follows the clock.
 #include "store/cpu/counters.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -18,7 +19,8 @@ Counters::Counters(const Memory& memory, std::uint64_t* record, bool writes, Wal
       writes_(writes),
       clock_(clock),
       before_change_(std::move(changing)),
-      newest_(memory.load(record + kReservedWord)),
+      // A flush may have read a number whose reservation a crash cut off: what is drawn next must not be flushed.
+      newest_(std::max(memory.load(record + kReservedWord), memory.load(record + kFlushedWord))),
       reserved_(memory.load(record + kReservedWord)),
       now_(memory.load(record + kTimeWord)),
       flushed_(memory.load(record + kFlushedWord)),

@@ -65,13 +65,13 @@ Change Engine::extend(std::span<const std::byte> key, std::span<const std::byte>
       if (const Change change = extend_large(its, seen, added, before); change != Change::larger) return change;
       continue;
     }
+    value.resize(guess);  // under the claim nothing is allocated
     bool too_long = false;
     const Change change = put(parts, its, header.words(), [&](const Current& old, Content& next) {
       if (!old.is_there()) return Change::not_found;
       const std::size_t bytes = old.header.value_bytes + added.size();
       too_long = bytes > most_bytes;
-      if (too_long || old.header.chunks != 0) return Change::larger;
-      value.resize(bytes);
+      if (too_long || old.header.chunks != 0 || bytes > guess) return Change::larger;
       copy_value(old.header, old.sequence, old.cell, value.data() + (before ? added.size() : 0));
       std::memcpy(value.data() + (before ? 0 : old.header.value_bytes), added.data(), added.size());
       next = like(old, its, value.data(), bytes);
@@ -143,7 +143,7 @@ Change Engine::touch(std::span<const std::byte> key, std::uint64_t expiry) {
 Change Engine::mark_stale(std::span<const std::byte> key, std::uint64_t expiry) {
   Parts parts(*this);
   return change_state(parts, key_of(key), [&](const Current& old) {
-    return State{old.state.word | State::kStale}.with_expiry(expiry != 0 ? expiry : old.state.expiry());
+    return old.state.stale().with_expiry(expiry != 0 ? expiry : old.state.expiry());
   });
 }
 

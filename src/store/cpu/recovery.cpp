@@ -55,6 +55,11 @@ Key Engine::key_in(const std::uint64_t* cell, const Header& header) const {
 
 /// The index is built in bulk; then items whose keys may repeat are entered one by one, as the protocol says.
 void Engine::recover() {
+  if (!is_valid_record(memory_, mapped_.record)) {
+    throw PoolCorrupt(
+        "the record of the store, which has the time and the numbers that it used, is damaged: restore the pool from a "
+        "copy");
+  }
   for (std::uint64_t piece = 0; piece < mapped_.heap.count; ++piece) {
     if (mapped_.heap.is_directory(piece)) continue;
     if (!cells_.enter(piece, {memory_.load(mapped_.heap.entry(piece))})) damaged_pieces_.push_back(piece);

@@ -7,7 +7,7 @@
 //   then     the CAS id that a client gave (if any); the key, then the value, each padded with zeros to whole words
 //
 // Words 0 to 3 lie in one line of 64 bytes, and an item with a key and a value of 16 bytes fills it. The checksum covers everything but
-// the state. An item that is not live is dead: whatever else its cell holds means nothing.
+// the state, which has separate check bits. An item that is not live is dead: whatever else its cell holds means nothing.
 //
 // A value that is too large for a cell lies in chunks, in other cells; in its place are their locations, two in a word. A chunk:
 //
@@ -23,6 +23,7 @@
 
 #include "core/both.hpp"
 #include "core/checksum.hpp"
+#include "core/hash.hpp"
 #include "store/protocol/size_class.hpp"
 
 namespace holdfast::store {
@@ -46,7 +47,7 @@ struct Cell {
   HOLDFAST_BOTH bool none() const { return words == nullptr; }
 };
 
-/// Word 1.
+/// Word 1. Bits 50 to 63 of a live item's are check bits of the others; a dead item's is zero.
 struct State {
   std::uint64_t word = 0;
 
@@ -55,13 +56,26 @@ struct State {
   static constexpr std::uint64_t kLive = std::uint64_t{1} << 48;
   static constexpr std::uint64_t kStale = std::uint64_t{1} << 49;  ///< meta delete has marked it
 
+  static constexpr unsigned kCheckAt = 50;
+  static constexpr std::uint64_t kChecked = (std::uint64_t{1} << kCheckAt) - 1;
+
+  HOLDFAST_BOTH static constexpr State sealed(std::uint64_t checked) {
+    return {mix(checked) >> kCheckAt << kCheckAt | checked};
+  }
   /// `expiry`: milliseconds since 1970; 0: never.
-  HOLDFAST_BOTH static constexpr State live(std::uint64_t expiry) { return {kLive | (expiry & kTime)}; }
+  HOLDFAST_BOTH static constexpr State live(std::uint64_t expiry) { return sealed(kLive | (expiry & kTime)); }
   HOLDFAST_BOTH static constexpr State dead() { return {0}; }
   HOLDFAST_BOTH constexpr bool is_live() const { return (word & kLive) != 0; }
   HOLDFAST_BOTH constexpr bool is_stale() const { return (word & kStale) != 0; }
   HOLDFAST_BOTH constexpr std::uint64_t expiry() const { return word & kTime; }
-  HOLDFAST_BOTH constexpr State with_expiry(std::uint64_t expiry) const { return {(word & ~kTime) | (expiry & kTime)}; }
+  HOLDFAST_BOTH constexpr State with_expiry(std::uint64_t expiry) const {
+    return sealed((word & kChecked & ~kTime) | (expiry & kTime));
+  }
+  HOLDFAST_BOTH constexpr State stale() const { return sealed((word & kChecked) | kStale); }
+  /// Whether an item may say so: otherwise it is damaged.
+  HOLDFAST_BOTH constexpr bool is_valid() const {
+    return word == 0 || (is_live() && word == sealed(word & kChecked).word);
+  }
 };
 
 /// Words 2 and 3.

@@ -65,6 +65,27 @@ concept Parts = requires(P parts, Key key, Cell cell, Location location, std::ui
     } -> std::convertible_to<bool>;  ///< whether that time, in milliseconds since 1970, has come: then `moment` says so
 };
 
+/// The claim of a key, if it `holds` one. What throws under it, as a look at the clock may that finds the medium lost, ends it too.
+template <class P>
+class Claim {
+ public:
+  HOLDFAST_BOTH Claim(P& parts, const Key& key, bool holds = true) : parts_(parts), key_(key), holds_(holds) {
+    if (holds) parts.claim(key);
+  }
+  HOLDFAST_BOTH ~Claim() { end(); }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  HOLDFAST_BOTH void end() {
+    if (holds_) parts_.release(key_);
+    holds_ = false;
+  }
+
+ private:
+  P& parts_;
+  const Key& key_;
+  bool holds_;
+};
+
 enum class Change : std::uint8_t {
   inserted,
   replaced,
@@ -164,14 +185,14 @@ HOLDFAST_BOTH Change put(P& parts, const Key& key, NewItem item, const Decide& d
   const bool decides_late = memory.keeps(Step::decide_under_claim);
   if (!decides_late) change = decide(current(parts, key), content);
   if (!late) sequence = parts.draw();
-  parts.claim(key);
+  Claim<P> claim(parts, key);
   for (bool again = true; again;) {  // ends: each round but the last meets a flush
     old = current(parts, key);
     if (decides_late) change = decide(old, content);
     if (!item.is_filled) item.header = content.header();
     const bool stores = change == Change::inserted || change == Change::replaced;
     if (!stores || item.header.words() > item.cell.size) {
-      parts.release(key);
+      claim.end();
       give_item(parts, item.cell, item.is_filled ? item.header : Header{});
       return stores ? Change::larger : change;
     }
@@ -187,12 +208,13 @@ HOLDFAST_BOTH Change put(P& parts, const Key& key, NewItem item, const Decide& d
   commit(memory, item.cell.words, item.header, item.sum, sequence, item.expiry);
   if (!parts.exchange(key, old.cell.location, item.cell.location)) {
     if (memory.keeps(Step::kill_unnamed)) kill(memory, item.cell.words);
-    parts.release(key);
+    claim.end();
     give_item(parts, item.cell, item.header);
     return Change::no_space;
   }
+  HOLDFAST_FAILPOINT(item_exchanged);
   if (!old.cell.none() && memory.keeps(Step::kill_replaced)) kill(memory, old.cell.words);
-  parts.release(key);
+  claim.end();
   if (!old.cell.none()) give_item(parts, old.cell, old.header);
   return change;
 }
@@ -268,7 +290,7 @@ HOLDFAST_BOTH Change set(P& parts, const Key& key, const Content& content) {
 /// Removes the key's item, if `admit(current)`: otherwise `mismatch`.
 template <Parts P, class Admit>
 HOLDFAST_BOTH Change erase(P& parts, const Key& key, const Admit& admit) {
-  parts.claim(key);
+  Claim<P> claim(parts, key);
   const Current old = current(parts, key);
   const bool refused = old.is_there() && !admit(old);
   const bool kills = !old.cell.none() && !refused;
@@ -276,7 +298,7 @@ HOLDFAST_BOTH Change erase(P& parts, const Key& key, const Admit& admit) {
     kill(parts.memory(), old.cell.words);
     parts.remove(key, old.cell.location);
   }
-  parts.release(key);
+  claim.end();
   if (kills) give_item(parts, old.cell, old.header);
   if (refused) return Change::mismatch;
   return old.is_there() ? Change::erased : Change::not_found;
@@ -290,10 +312,9 @@ HOLDFAST_BOTH Change erase(P& parts, const Key& key) {
 /// Replaces the state of the key's item by `next(current)`, which lives.
 template <Parts P, class Next>
 HOLDFAST_BOTH Change change_state(P& parts, const Key& key, const Next& next) {
-  parts.claim(key);
+  const Claim<P> claim(parts, key);
   const Current old = current(parts, key);
   if (old.is_there()) set_state(parts.memory(), old.cell.words, next(old));
-  parts.release(key);
   return old.is_there() ? Change::touched : Change::not_found;
 }
 
@@ -330,16 +351,17 @@ HOLDFAST_BOTH bool glance(Memory& memory, const Cell& cell, Glance& seen, std::u
 template <Parts P, class Admit>
 HOLDFAST_BOTH bool evict(P& parts, const Key& key, const Cell& cell, const Glance& seen, const Admit& admit) {
   auto& memory = parts.memory();
-  const bool claims = memory.keeps(Step::claim_evicted);
-  if (claims) parts.claim(key);
-  // A number that stands, of a live item, is this key's item: the index names it, since its change has ended.
+  Claim<P> claim(parts, key, memory.keeps(Step::claim_evicted));
+  // A number that stands, of a live item, is this key's item if the index names it. One that was over when the store was opened is not
+  // named: its cell is free, and may have been taken.
   const State state{memory.load(cell.words + kStateWord)};
-  const bool is_it = memory.load(cell.words + kSequenceWord) == seen.sequence && state.is_live() && admit(state);
+  const bool is_it = memory.load(cell.words + kSequenceWord) == seen.sequence && state.is_live() && admit(state) &&
+                     parts.names(key, cell.location);
   if (is_it) {
     kill(memory, cell.words);
     parts.remove(key, cell.location);
   }
-  if (claims) parts.release(key);
+  claim.end();
   if (is_it) give_item(parts, cell, seen.header);
   return is_it;
 }

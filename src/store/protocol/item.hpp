@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "core/failpoint.hpp"
 #include "store/protocol/cell.hpp"
 #include "store/protocol/item_memory.hpp"
 #include "store/protocol/step.hpp"
@@ -28,6 +29,7 @@ template <ItemMemory Memory>
 HOLDFAST_BOTH void vacate(Memory& memory, std::uint64_t* cell) {
   if (memory.keeps(Step::zero_before_reuse)) memory.store(cell + kSequenceWord, 0);
   if (memory.keeps(Step::void_chunk)) memory.store(cell + kOwnerWord, 0);  // it may have been a chunk
+  HOLDFAST_FAILPOINT(item_vacated);
 }
 
 /// Writes the header and the key. The cell is vacated, and large enough.
@@ -67,9 +69,11 @@ HOLDFAST_BOTH void commit(Memory& memory, std::uint64_t* cell, Header header, st
     if (memory.keeps(Step::flush_content)) memory.flush(cell, 8 * header.words());
     if (memory.keeps(Step::fence_before_sequence)) memory.fence();
   }
+  HOLDFAST_FAILPOINT(item_filled);
   memory.store(cell + kSequenceWord, sequence);
   if (memory.keeps(Step::flush_sequence)) memory.flush(cell, 8 * kHeaderWords);
   if (memory.keeps(Step::fence_after_sequence)) memory.fence();
+  HOLDFAST_FAILPOINT(item_committed);
 }
 
 /// The live item is durably dead when it returns. Under the claim of its key. Of many, `fence` may be false for all but the last.
@@ -78,6 +82,7 @@ HOLDFAST_BOTH void kill(Memory& memory, std::uint64_t* cell, bool fence = true) 
   memory.store(cell + kStateWord, State::dead().word);
   if (memory.keeps(Step::flush_kill)) memory.flush(cell + kStateWord, 8);
   if (fence && memory.keeps(Step::fence_after_kill)) memory.fence();
+  HOLDFAST_FAILPOINT(item_killed);
 }
 
 /// Replaces the state of a live item by another, durably. Under the claim of its key.
@@ -86,6 +91,7 @@ HOLDFAST_BOTH void set_state(Memory& memory, std::uint64_t* cell, State state) {
   memory.store(cell + kStateWord, state.word);
   if (memory.keeps(Step::flush_touch)) memory.flush(cell + kStateWord, 8);
   if (memory.keeps(Step::fence_after_touch)) memory.fence();
+  HOLDFAST_FAILPOINT(state_replaced);
 }
 
 /// What a reader found in a cell.
@@ -122,7 +128,7 @@ HOLDFAST_BOTH Seen read(Memory& memory, const Cell& cell, const std::byte* key, 
 enum class Found : std::uint8_t {
   free,    ///< nothing that counts
   live,    ///< an item
-  damaged  ///< a live item whose checksum says that it was changed
+  damaged  ///< an item whose checksum, or check bits, say that it was changed
 };
 
 /// Looks at a cell when nothing else runs. `header` becomes that of an item. `sum_of_chunks(cell, header, sequence, sum)` adds the chunks to the sum;
@@ -130,9 +136,10 @@ enum class Found : std::uint8_t {
 template <ItemMemory Memory, class SumOfChunks>
 HOLDFAST_BOTH Found inspect(Memory& memory, const Cell& cell, Header& header, const SumOfChunks& sum_of_chunks) {
   const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
-  if (sequence == 0 || !State{memory.load(cell.words + kStateWord)}.is_live()) return Found::free;
+  const State state{memory.load(cell.words + kStateWord)};
+  if (sequence == 0 || state.word == State::dead().word) return Found::free;
   header = Header::of(memory.load(cell.words + kValueWord), memory.load(cell.words + kKeyWord));
-  if (header.words() > cell.size) return Found::damaged;
+  if (!state.is_valid() || header.words() > cell.size) return Found::damaged;
   std::uint64_t sum = sum_in(memory, cell.words, header);
   if (header.chunks != 0 && !sum_of_chunks(cell, header, sequence, sum)) return Found::damaged;
   return checksum_of(sequence, header, sum) == header.checksum ? Found::live : Found::damaged;

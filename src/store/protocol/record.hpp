@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "store/protocol/step.hpp"
 
 namespace holdfast::store {
@@ -23,6 +24,17 @@ enum RecordWord : unsigned {
   kDirectoriesWord = 4,  ///< so many directories of the heap were zeroed before anything was entered
 };
 inline constexpr unsigned kRecordWords = 8;  ///< the others are zero
+
+/// Whether a store may have left these words: otherwise the record is damaged.
+template <class Memory>
+HOLDFAST_BOTH bool is_valid_record(const Memory& memory, const std::uint64_t* record) {
+  constexpr std::uint64_t kTimes = std::uint64_t{1} << 48;
+  bool valid = memory.load(record + kFlushedWord) <= memory.load(record + kReservedWord) + kReservedAtOnce &&
+               memory.load(record + kTimeWord) < kTimes && memory.load(record + kFlushAtWord) < kTimes;
+  for (unsigned word = kDirectoriesWord + 1; word < kRecordWords; ++word)
+    valid = valid && memory.load(record + word) == 0;
+  return valid;
+}
 
 namespace detail {
 
@@ -41,6 +53,7 @@ template <class Memory>
 HOLDFAST_BOTH void reserve_numbers(Memory& memory, std::uint64_t* record, std::uint64_t last) {
   memory.store(record + kReservedWord, last);
   detail::keep_record(memory, record, Step::flush_reserved, Step::fence_after_reserved);
+  HOLDFAST_FAILPOINT(numbers_reserved);
 }
 
 /// Answers may depend on this time.
@@ -48,14 +61,17 @@ template <class Memory>
 HOLDFAST_BOTH void keep_time(Memory& memory, std::uint64_t* record, std::uint64_t now) {
   memory.store(record + kTimeWord, now);
   detail::keep_record(memory, record, Step::flush_time, Step::fence_after_time);
+  HOLDFAST_FAILPOINT(time_kept);
 }
 
 /// Items with numbers up to `newest` are dead, and no flush is planned.
 template <class Memory>
 HOLDFAST_BOTH void flush_items(Memory& memory, std::uint64_t* record, std::uint64_t newest) {
   memory.store(record + kFlushedWord, newest);
+  HOLDFAST_FAILPOINT(flush_half_written);
   memory.store(record + kFlushAtWord, 0);
   detail::keep_record(memory, record, Step::flush_flushed, Step::fence_after_flushed);
+  HOLDFAST_FAILPOINT(items_flushed);
 }
 
 /// At `time` all items that there are then will be dead.
@@ -63,6 +79,7 @@ template <class Memory>
 HOLDFAST_BOTH void plan_flush(Memory& memory, std::uint64_t* record, std::uint64_t time) {
   memory.store(record + kFlushAtWord, time);
   detail::keep_record(memory, record, Step::flush_plan, Step::fence_after_plan);
+  HOLDFAST_FAILPOINT(flush_planned);
 }
 
 }  // namespace holdfast::store

@@ -27,7 +27,7 @@ struct Recovered {
   std::uint64_t damaged =
       0;  ///< live items whose checksum does not match: they are not served, and their cells stay as they are
   std::uint64_t unnamed = 0;  ///< live items for which the index has no memory: the store does not open
-  std::uint64_t newest = 0;   ///< the largest sequence number that was found
+  std::uint64_t newest = 0;   ///< the largest sequence number of an item that verifies
 };
 
 /// Looks at one cell. True: an item that counts, whose chunks are not free, and which `enter` takes next. Otherwise the cell is free, and `is_free` says so, or damaged.
@@ -44,10 +44,10 @@ HOLDFAST_BOTH bool look(P& parts, const Moment& moment, const Cell& cell, Header
   };
   const Found found = inspect(memory, cell, header, sum_of_chunks);
   const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
-  if (sequence > recovered.newest) recovered.newest = sequence;
   is_free = found == Found::free;
   recovered.damaged += found == Found::damaged ? 1 : 0;
   if (found != Found::live) return false;
+  if (sequence > recovered.newest) recovered.newest = sequence;
   // An item that is over stays so for ever, since what says so is durable.
   is_free = moment.is_over(State{memory.load(cell.words + kStateWord)}, sequence);
   recovered.over += is_free ? 1 : 0;
