@@ -65,8 +65,26 @@ class Search {
     return true;
   }
 
+  /// The same, of one that `op` does not name.
+  static bool special_takes_effect(const Operation& operation, State& state) {
+    const bool has_ended = operation.ended != kPending;
+    if (operation.special == Special::flush) {
+      state.reset();
+      return true;
+    }
+    Status status = Status::not_found;
+    if (state && operation.special == Special::compare && *state != operation.expected) {
+      status = Status::exists;
+    } else if (state) {
+      status = Status::updated;
+      state = operation.special == Special::compare ? operation.given : *state + operation.given;
+    }
+    const bool reads = operation.special == Special::increment && status == Status::updated;
+    return !has_ended || (operation.status == status && (!reads || operation.out == state));
+  }
   /// Applies the operation; false if its caller saw something else.
   static bool takes_effect(const Operation& operation, State& state) {
+    if (operation.special != Special::none) return special_takes_effect(operation, state);
     const bool present = state.has_value();
     const auto answer = step(operation.op, state, operation.given, [&](std::uint64_t old, std::uint64_t given) {
       return combined(operation.combine, old, given);

@@ -17,9 +17,19 @@ inline constexpr std::uint64_t kPending = ~std::uint64_t{0};
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 inline constexpr std::size_t kMaxOperations = 64;
 
+/// What an operation does that no `Op` does: those of a store.
+enum class Special : std::uint8_t {
+  none,
+  compare,    ///< replaces the value `expected`; a key that has another stays, and the status is `exists`
+  increment,  ///< adds `given` to the value of a key that is there, and reads the sum
+  flush       ///< removes what there is, and does not say whether there was something
+};
+
 /// One operation on the key, as its caller saw it.
 struct Operation {
   Op op = Op::find;
+  Special special = Special::none;  ///< instead of `op`
+  std::uint64_t expected = 0;
   std::uint64_t given = 0;
   Combine combine = Combine::add;
   std::uint64_t begun = 0;

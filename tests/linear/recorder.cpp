@@ -206,7 +206,10 @@ Epoch epoch_of(const HistoryLog& log, std::uint32_t key) {
       operation.after = record.after == kNone ? kNone : place[record.after];
       operation.status = record.status;
       operation.found = record.found;
-      if (reads_value(record.op) && record.status != Status::not_found) operation.out = record.out;
+      operation.special = record.special;
+      operation.expected = record.expected;
+      if ((reads_value(record.op) || record.special == Special::increment) && record.status != Status::not_found)
+        operation.out = record.out;
       epoch.push_back(operation);
     }
   }
@@ -236,6 +239,9 @@ std::string describe(const Epoch& epoch) {
     else
       text << operation.ended;
     text << "] op " << static_cast<int>(operation.op) << " given " << operation.given;
+    if (operation.special != Special::none) {
+      text << " special " << static_cast<int>(operation.special) << " expected " << operation.expected;
+    }
     if (operation.ended != kPending) {
       text << " status " << static_cast<int>(operation.status) << (operation.found ? " found" : "");
       if (operation.out) text << " out " << *operation.out;

@@ -29,6 +29,8 @@ struct Record {
   Combine combine;
   Status status;
   bool found, torn;
+  Special special;
+  std::uint64_t expected;
 };
 
 struct CallerLog {

@@ -1,0 +1,393 @@
+// store_history_test.cpp: short histories of two to four concurrent callers on a store, with single calls and batches, one in ten cut by a
+// kill, must be durably linearizable key by key. Bounded here; HOLDFAST_LONG=1 runs 10,000.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "holdfast/store.hpp"
+#include "holdfast/strings.hpp"
+#include "holdfast/table.hpp"
+#include "proof/subject.hpp"
+#include "recorder.hpp"
+#include "support/random.hpp"
+
+namespace holdfast::test::linear {
+namespace {
+
+/// A store, and how its histories use it.
+struct HistoryStore {
+  Store store;
+  std::size_t key_bytes = 0;  ///< at least: some stores have items of several lines
+
+  std::string key(std::uint64_t number) const {
+    std::string text = std::to_string(number);
+    if (text.size() < key_bytes) text.resize(key_bytes, 'k');
+    return text;
+  }
+};
+
+StoreOptions store_options(std::uint64_t seed) {
+  Random random(mix(seed, 0x73746f));
+  return {.flush = random.chance(50), .seed = seed | 1};
+}
+HistoryStore history_store(Pool& pool, std::uint64_t seed, bool makes) {
+  constexpr std::size_t kKeyBytes[] = {0, 0, 50, 700};
+  const StoreOptions options = store_options(seed);
+  return {makes ? Store::create(pool, "s", options) : Store::open(pool, "s", options),
+          kKeyBytes[mix(seed, 1) % std::size(kKeyBytes)]};
+}
+
+using RowStrings = holdfast::Strings;
+
+StoreRows rows_of(const RowStrings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
+
+Status status_of(StoreStatus status) {
+  switch (status) {
+    case StoreStatus::inserted: return Status::inserted;
+    case StoreStatus::updated: return Status::updated;
+    case StoreStatus::erased: return Status::erased;
+    case StoreStatus::found: return Status::found;
+    case StoreStatus::not_found: return Status::not_found;
+    case StoreStatus::exists:
+    case StoreStatus::mismatch: return Status::exists;
+    default: return Status::no_space;
+  }
+}
+
+State value_in(std::string_view text, bool& torn) {
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  torn = torn || text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size();
+  return number;
+}
+
+class Caller {
+ public:
+  Caller(HistoryStore& store, HistoryLog& history, CallerLog& log, std::uint64_t seed)
+      : its_(store), store_(store.store), history_(history), log_(log), random_(seed) {}
+
+  bool is_full() const { return log_.count.load(std::memory_order_relaxed) + kMaxKeys > kMaxRecords; }
+
+  /// One call, logged before and after.
+  void call() {
+    const auto how = random_.below(100);
+    if (how < 3) return flush();
+    if (how < 40) return batch();
+    if (how < 55) return compare();
+    single();
+  }
+
+ private:
+  Record& record(std::uint32_t at, Op op) {
+    Record& record = log_.records[at];
+    record.key = static_cast<std::uint32_t>(random_.below(history_.keys));
+    record.op = op;
+    record.given = random_.next() >> 8;
+    record.after = kNone;
+    record.special = Special::none;
+    record.ended.store(kPending, std::memory_order_relaxed);
+    return record;
+  }
+  std::uint32_t count() const { return log_.count.load(std::memory_order_relaxed); }
+  /// Makes a call of the records from `first` on.
+  template <class Act>
+  void run(std::uint32_t first, std::uint32_t records, const Act& act) {
+    const std::uint64_t begun = history_.clock.fetch_add(1);
+    for (std::uint32_t i = first; i < first + records; ++i) log_.records[i].begun = begun;
+    log_.count.store(first + records, std::memory_order_release);
+    act();
+    const std::uint64_t ended = history_.clock.fetch_add(1);
+    for (std::uint32_t i = first; i < first + records; ++i) {
+      Record& record = log_.records[i];
+      record.found = record.status == Status::exists || record.status == Status::updated ||
+                     record.status == Status::erased || record.status == Status::found;
+      record.ended.store(ended, std::memory_order_release);
+    }
+  }
+  static void answer(Record& record, bool is_there, std::string_view value) {
+    record.status = is_there ? Status::found : Status::not_found;
+    if (is_there) record.out = *value_in(value, record.torn);
+  }
+
+  void single() {
+    constexpr Op kOperations[] = {Op::insert, Op::insert_or_assign, Op::assign,    Op::erase, Op::find,
+                                  Op::find,   Op::contains,         Op::accumulate};
+    const std::uint32_t at = count();
+    Record& record = this->record(at, kOperations[random_.below(std::size(kOperations))]);
+    if (record.op == Op::accumulate) {
+      record.op = Op::assign;
+      record.special = Special::increment;
+    }
+    const std::string key = its_.key(history_.key[record.key]), value = std::to_string(record.given);
+    run(at, 1, [&] {
+      if (record.special == Special::increment) {
+        record.status = status_of(store_.increment(key, record.given, record.out));
+        return;
+      }
+      switch (record.op) {
+        case Op::insert: record.status = status_of(store_.add(key, value)); break;
+        case Op::insert_or_assign: record.status = status_of(store_.set(key, value)); break;
+        case Op::assign: record.status = status_of(store_.replace(key, value)); break;
+        case Op::erase: record.status = status_of(store_.erase(key)); break;
+        case Op::contains: record.status = store_.contains(key) ? Status::found : Status::not_found; break;
+        default: const auto item = store_.get(key); answer(record, item.has_value(), item ? item->value : "");
+      }
+    });
+  }
+  /// A read, and a `cas` with the id that it found: it fits while the key has that value.
+  void compare() {
+    const std::uint32_t at = count();
+    Record& read = record(at, Op::find);
+    const std::string key = its_.key(history_.key[read.key]);
+    std::optional<StoreItem> item;
+    run(at, 1, [&] {
+      item = store_.get(key);
+      answer(read, item.has_value(), item ? item->value : "");
+    });
+    if (!item) return;
+    Record& change = record(at + 1, Op::assign);
+    change.key = read.key;
+    change.special = Special::compare;
+    change.expected = read.out;
+    if (random_.chance(50)) std::this_thread::yield();
+    run(at + 1, 1, [&] { change.status = status_of(store_.cas(key, std::to_string(change.given), item->cas)); });
+  }
+  /// Removes every key: an operation on each.
+  void flush() {
+    const std::uint32_t first = count();
+    for (std::uint32_t key = 0; key < history_.keys; ++key) {
+      Record& one = record(first + key, Op::erase);
+      one.key = key;
+      one.special = Special::flush;
+    }
+    run(first, history_.keys, [&] { store_.flush_all(); });
+  }
+  /// Up to three rows, in array order, among others on keys that are not searched.
+  void batch() {
+    constexpr Op kOperations[] = {Op::find, Op::insert_or_assign, Op::erase};
+    const Op op = kOperations[random_.below(std::size(kOperations))];
+    const std::uint32_t first = count(), rows = static_cast<std::uint32_t>(1 + random_.below(kMaxKeys));
+    const std::uint64_t around = random_.chance(60) ? random_.below(50) : 0;
+    RowStrings keys, values;
+    for (std::uint32_t i = first; i < first + rows; ++i) {
+      Record& row = record(i, op);
+      for (std::uint32_t j = first; j < i; ++j) {
+        if (log_.records[j].key == row.key) row.after = j;
+      }
+      for (std::uint64_t other = 0; other < around; ++other) {
+        keys.add("filler " + std::to_string(random_.below(500)));
+        values.add(std::string(random_.below(300), 'f'));
+      }
+      keys.add(its_.key(history_.key[row.key]));
+      values.add(std::to_string(row.given));
+    }
+    const auto at = [&](std::uint32_t i) { return (i + 1) * (1 + around) - 1; };
+    std::vector<StoreStatus> statuses(keys.size());
+    run(first, rows, [&] {
+      StoreItems items;
+      if (op == Op::find) store_.get(rows_of(keys), items);
+      if (op == Op::insert_or_assign) store_.set(rows_of(keys), rows_of(values), {}, statuses);
+      if (op == Op::erase) store_.erase(rows_of(keys), statuses);
+      for (std::uint32_t i = 0; i < rows; ++i) {
+        Record& row = log_.records[first + i];
+        if (op != Op::find) {
+          row.status = status_of(statuses[at(i)]);
+        } else {
+          const bool is_there = items.values.has(at(i));
+          answer(row, is_there, is_there ? items.values[at(i)] : std::string_view());
+        }
+      }
+    });
+  }
+
+  HistoryStore& its_;
+  Store& store_;
+  HistoryLog& history_;
+  CallerLog& log_;
+  Random random_;
+};
+
+/// `log` is all zero.
+void run_store_history(HistoryStore& store, std::uint64_t seed, std::uint64_t number, HistoryLog& log) {
+  const std::uint64_t history_seed = mix(seed, number);
+  Random random(history_seed);
+  log.callers = static_cast<std::uint32_t>(2 + random.below(kMaxCallers - 1));
+  log.keys = static_cast<std::uint32_t>(1 + random.below(kMaxKeys));
+  for (std::uint32_t i = 0; i < log.keys; ++i) log.key[i] = mix(history_seed, i);
+  const std::uint64_t calls = 3 + random.below(8);
+  log.stage.store(1, std::memory_order_release);
+  std::atomic<std::uint64_t> arrived = 0;
+  std::vector<std::thread> callers;
+  for (std::uint32_t number_of = 0; number_of < log.callers; ++number_of) {
+    callers.emplace_back([&, number_of] {
+      Caller caller(store, log, log.caller[number_of], mix(history_seed, 100 + number_of));
+      for (std::uint64_t i = 0; i < calls; ++i) {
+        unsigned spins = 0;  // before each call they wait for each other, so that calls meet
+        for (arrived.fetch_add(1); arrived.load() < (i + 1) * log.callers;) {
+          if (++spins > 300) std::this_thread::yield();
+        }
+        if (!caller.is_full()) caller.call();
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  log.stage.store(2, std::memory_order_release);
+}
+
+std::string store_path(const char* name) {
+  return "/dev/shm/holdfast-linear-store-" + std::to_string(getpid()) + "-" + name;
+}
+
+/// Reads every key that was met, alone, and verifies the store.
+void read_every_key(HistoryStore& store, Verifier& verifier) {
+  for (const std::uint64_t key : verifier.keys()) {
+    const auto item = store.store.get(store.key(key));
+    bool torn = false;
+    const State state = item ? value_in(item->value, torn) : State{};
+    ASSERT_FALSE(torn) << item->value;
+    ASSERT_EQ(verifier.add_read(key, state), "");
+  }
+  const CheckReport report = store.store.check();
+  ASSERT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
+#if defined(HOLDFAST_SANITIZED)
+constexpr std::uint64_t kBoundedStores = 200;
+#else
+constexpr std::uint64_t kBoundedStores = 3000;
+#endif
+std::uint64_t store_histories() { return proof::is_long() ? 10'000 : kBoundedStores; }
+
+TEST(StoreHistory, ConcurrentCallersAreLinearizable) {
+  constexpr std::uint64_t kPerStore = 100;
+  const std::string path = store_path("live");
+  const auto log = std::make_unique<HistoryLog>();
+  std::uint64_t overlapping = 0, done = 0;
+  for (std::uint64_t seed = 1; done < store_histories() / 10 * 9 || overlapping < store_histories() / 8; ++seed) {
+    ASSERT_LT(done, 100 * store_histories()) << "the callers hardly ever met";
+    Pool pool = Pool::create(path, true);
+    HistoryStore store = history_store(pool, seed, true);
+    Verifier verifier;
+    for (std::uint64_t number = 0; number < kPerStore; ++number, ++done) {
+      std::memset(static_cast<void*>(log.get()), 0, sizeof(HistoryLog));
+      run_store_history(store, seed, number, *log);
+      overlapping += overlaps(*log) ? 1 : 0;
+      ASSERT_EQ(verifier.add(*log), "") << "store " << seed << ", history " << number;
+    }
+    // A later flush removed keys of earlier histories: those are not looked at again.
+    ASSERT_TRUE(store.store.check().errors.empty()) << "store " << seed;
+  }
+  std::filesystem::remove(path);
+  std::cout << done << " histories, " << overlapping << " with callers that met on a key\n";
+}
+
+/// What a killed child leaves.
+struct KilledStoreLog {
+  static constexpr unsigned kMost = 32;
+  std::atomic<std::uint32_t> begun;  ///< histories
+  HistoryLog history[kMost];
+};
+
+/// Runs histories until it is killed.
+[[noreturn]] void live(KilledStoreLog& log, const std::string& path, std::uint64_t seed, std::uint64_t life) {
+  try {
+    Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
+    HistoryStore store = history_store(pool, seed, life == 0);
+    for (unsigned i = 0; i < KilledStoreLog::kMost; ++i) {
+      log.begun = i + 1;
+      run_store_history(store, seed, life * 1000 + i, log.history[i]);
+    }
+    for (;;) pause();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  _exit(3);
+}
+
+TEST(StoreHistory, KillsCutHistories) {
+  const std::string path = store_path("killed");
+  auto* const log = static_cast<KilledStoreLog*>(
+      mmap(nullptr, sizeof(KilledStoreLog), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(log), MAP_FAILED);
+  Random random(1);
+  std::uint64_t cut = 0;
+  for (std::uint64_t seed = 1; cut < store_histories() / 10; ++seed) {
+    for (std::uint64_t life = 0; life < 4; ++life) {
+      std::memset(static_cast<void*>(log), 0, sizeof(KilledStoreLog));
+      const pid_t child = fork();
+      if (child == 0) live(*log, path, seed, life);
+      const std::uint32_t last = 1 + static_cast<std::uint32_t>(random.below(KilledStoreLog::kMost));
+      int status = 0;
+      const auto is_there = [&] { return log->begun >= last && log->history[last - 1].stage != 0; };
+      while (!is_there() && waitpid(child, &status, WNOHANG) == 0) std::this_thread::yield();
+      ASSERT_TRUE(is_there()) << "the child ended";
+      for (std::uint64_t spins = random.below(20'000); spins != 0; --spins)
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+      Verifier verifier, last_one;
+      for (std::uint32_t i = 0; i < log->begun; ++i) {
+        if (log->history[i].stage == 0) continue;
+        cut += log->history[i].stage == 1 ? 1 : 0;
+        Verifier& its = i + 1 == log->begun ? last_one : verifier;
+        ASSERT_EQ(its.add(log->history[i]), "") << "seed " << seed << ", life " << life << ", history " << i;
+      }
+      Pool pool = Pool::open(path);
+      HistoryStore store = history_store(pool, seed, false);
+      ASSERT_NO_FATAL_FAILURE(read_every_key(store, last_one)) << "seed " << seed << ", life " << life;
+    }
+  }
+  munmap(log, sizeof(KilledStoreLog));
+  std::filesystem::remove(path);
+  std::cout << cut << " histories cut by a kill\n";
+}
+
+/// The checker would notice, in real logs: a value that was never written, a `cas` that did not fit and a wrong sum.
+TEST(StoreHistory, PlantedErrorsAreCaught) {
+  const std::string path = store_path("planted");
+  Pool pool = Pool::create(path, true);
+  HistoryStore store = history_store(pool, 7, true);
+  const auto log = std::make_unique<HistoryLog>();
+  unsigned values = 0, compared = 0, sums = 0;
+  for (std::uint64_t number = 0; number < 300; ++number) {
+    std::memset(static_cast<void*>(log.get()), 0, sizeof(HistoryLog));
+    run_store_history(store, 7, number, *log);
+    const auto is_caught = [&] { return !Verifier().add(*log).empty(); };
+    for (std::uint32_t i = 0; i < log->caller[0].count; ++i) {
+      Record& record = log->caller[0].records[i];
+      const bool reads = record.op == Op::find && record.special == Special::none && record.status == Status::found;
+      const bool counts = record.special == Special::increment && record.status == Status::updated;
+      if (reads || counts) {
+        record.out ^= std::uint64_t{1} << 62;
+        EXPECT_TRUE(is_caught());
+        record.out ^= std::uint64_t{1} << 62;
+        ++(reads ? values : sums);
+      }
+      if (record.special == Special::compare && record.status == Status::updated) {
+        record.expected ^= std::uint64_t{1} << 62;
+        EXPECT_TRUE(is_caught());
+        record.expected ^= std::uint64_t{1} << 62;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(values, 50u);
+  EXPECT_GT(compared, 20u);
+  EXPECT_GT(sums, 10u);
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace holdfast::test::linear
