@@ -233,6 +233,14 @@ inline constexpr Allocations kAllocations[] = {
     {"save_group", 21},
     {"open_checkpoint", 30},
     {"restore", 56},
+    {"store_set", 7},
+    {"store_set_in_a_new_class", 8},
+    {"store_append", 9},
+    {"store_erase", 0},
+    {"store_grows", 36},
+    {"store_batch", 44},
+    {"store_read", 1},
+    {"store_visit", 55},
 };
 
 /// Says how many failed; fails where that is less than nine tenths of what it was.

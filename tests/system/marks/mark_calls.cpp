@@ -270,6 +270,7 @@ void MarkScene::close() {
   undo.reset();
   checkpoint.reset();
   hashed.reset();
+  store.reset();
   pool.reset();
 }
 
@@ -278,10 +279,10 @@ void PrintTo(const MarkKind& kind, std::ostream* out) { *out << kind.name; }
 std::vector<MarkKind> mark_kinds() {
   std::vector<MarkKind> kinds;
   for (const TableKind& kind : kTableKinds) kinds.push_back(table_kind(kind));
-  for (MarkKind& kind :
-       std::vector<MarkKind>{region_kind(), log_kind(0), log_kind(2), transaction_kind(),
-                             hashed_kind<GroupTable>("group_table"), hashed_kind<LinearTable>("linear_table"),
-                             hashed_kind<PfhtTable>("pfht_table"), hashed_kind<PathTable>("path_table")}) {
+  for (MarkKind& kind : std::vector<MarkKind>{
+           region_kind(), log_kind(0), log_kind(2), transaction_kind(), hashed_kind<GroupTable>("group_table"),
+           hashed_kind<LinearTable>("linear_table"), hashed_kind<PfhtTable>("pfht_table"),
+           hashed_kind<PathTable>("path_table"), store_kind()}) {
     kinds.push_back(std::move(kind));
   }
   return kinds;
@@ -330,26 +331,29 @@ std::vector<MarkCall> pool_changes() {
     options.overwrite = true;
     return options;
   };
-  return {{"create_table", [=](MarkScene& scene) { scene.pool->create_table("new", small); }},
-          {"create_table over another", [=](MarkScene& scene) { scene.pool->create_table("old", over(small)); }},
-          {"Region::create", [](MarkScene& scene) { Region::create(*scene.pool, "new", 8); }},
-          {"Region::create over another",
-           [](MarkScene& scene) { Region::create(*scene.pool, "old", 8, {.overwrite = true}); }},
-          {"Log::create", [](MarkScene& scene) { Log::create(*scene.pool, "new", {.entry_bytes = 8}); }},
-          {"Log::create over another",
-           [](MarkScene& scene) { Log::create(*scene.pool, "old", {.entry_bytes = 8, .overwrite = true}); }},
-          {"GroupTable::create", [](MarkScene& scene) { GroupTable::create(*scene.pool, "new", {.cells = 1}); }},
-          {"GroupTable::create over another",
-           [](MarkScene& scene) { GroupTable::create(*scene.pool, "old", {.cells = 1, .overwrite = true}); }},
-          {"LinearTable::create", [](MarkScene& scene) { LinearTable::create(*scene.pool, "new", {.cells = 1}); }},
-          {"PfhtTable::create", [](MarkScene& scene) { PfhtTable::create(*scene.pool, "new", {.cells = 1}); }},
-          {"PathTable::create", [](MarkScene& scene) { PathTable::create(*scene.pool, "new", {.cells = 1}); }},
-          {"Checkpoint::create", [](MarkScene& scene) { Checkpoint::create(*scene.pool, "new"); }},
-          {"Checkpoint::create over another",
-           [](MarkScene& scene) { Checkpoint::create(*scene.pool, "old", {.overwrite = true}); }},
-          {"rename", [](MarkScene& scene) { scene.pool->rename("old", "new"); }},
-          {"rename over another", [](MarkScene& scene) { scene.pool->rename("old", "other", true); }},
-          {"drop", [](MarkScene& scene) { scene.pool->drop("old"); }}};
+  return {
+      {"create_table", [=](MarkScene& scene) { scene.pool->create_table("new", small); }},
+      {"create_table over another", [=](MarkScene& scene) { scene.pool->create_table("old", over(small)); }},
+      {"Region::create", [](MarkScene& scene) { Region::create(*scene.pool, "new", 8); }},
+      {"Region::create over another",
+       [](MarkScene& scene) { Region::create(*scene.pool, "old", 8, {.overwrite = true}); }},
+      {"Log::create", [](MarkScene& scene) { Log::create(*scene.pool, "new", {.entry_bytes = 8}); }},
+      {"Log::create over another",
+       [](MarkScene& scene) { Log::create(*scene.pool, "old", {.entry_bytes = 8, .overwrite = true}); }},
+      {"GroupTable::create", [](MarkScene& scene) { GroupTable::create(*scene.pool, "new", {.cells = 1}); }},
+      {"GroupTable::create over another",
+       [](MarkScene& scene) { GroupTable::create(*scene.pool, "old", {.cells = 1, .overwrite = true}); }},
+      {"LinearTable::create", [](MarkScene& scene) { LinearTable::create(*scene.pool, "new", {.cells = 1}); }},
+      {"PfhtTable::create", [](MarkScene& scene) { PfhtTable::create(*scene.pool, "new", {.cells = 1}); }},
+      {"PathTable::create", [](MarkScene& scene) { PathTable::create(*scene.pool, "new", {.cells = 1}); }},
+      {"Store::create", [](MarkScene& scene) { Store::create(*scene.pool, "new"); }},
+      {"Store::create over another", [](MarkScene& scene) { Store::create(*scene.pool, "old", {.overwrite = true}); }},
+      {"Checkpoint::create", [](MarkScene& scene) { Checkpoint::create(*scene.pool, "new"); }},
+      {"Checkpoint::create over another",
+       [](MarkScene& scene) { Checkpoint::create(*scene.pool, "old", {.overwrite = true}); }},
+      {"rename", [](MarkScene& scene) { scene.pool->rename("old", "new"); }},
+      {"rename over another", [](MarkScene& scene) { scene.pool->rename("old", "other", true); }},
+      {"drop", [](MarkScene& scene) { scene.pool->drop("old"); }}};
 }
 
 std::vector<MarkCall> pool_reads() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "holdfast/checkpoint.hpp"
+#include "holdfast/store.hpp"
 #include "holdfast/structures.hpp"
 #include "holdfast/table.hpp"
 #include "holdfast/transaction.hpp"
@@ -23,6 +24,7 @@ struct MarkScene {
   std::optional<Log> log = {}, undo = {};
   std::optional<Checkpoint> checkpoint = {};
   std::optional<HashTable> hashed = {};
+  std::optional<Store> store = {};
   std::string path() const { return folder + "/a.hold"; }
   void close();
 };
@@ -52,6 +54,8 @@ std::vector<MarkKind> mark_kinds();
 std::vector<MarkCall> pool_changes();
 std::vector<MarkCall> pool_reads();
 MarkKind checkpoint_kind();
+
+MarkKind store_kind();
 
 /// "Table::run", of a kind whose class is `type`.
 std::string method_of(const std::string& type, const MarkCall& call);

@@ -62,8 +62,9 @@ bool may_differ(const Versions& now, const Versions& before, std::uint64_t page)
 /// The first page of the object's data that may be another; 0: none.
 std::uint64_t changed_page(const ObjectInfo& object, const Versions& now, const Versions& before) {
   for (const ExtentInfo& extent : object.extents) {
-    if (extent.kind == "pages") continue;
-    for (std::uint64_t at = extent.offset / kDiskPage; at < (extent.offset + extent.bytes) / kDiskPage; ++at) {
+    const std::uint64_t skipped = extent.kind == "pages" ? 2 : 0;  // the marks: a store's record is behind them
+    for (std::uint64_t at = extent.offset / kDiskPage + skipped; at < (extent.offset + extent.bytes) / kDiskPage;
+         ++at) {
       if (may_differ(now, before, at)) return at;
     }
   }
