@@ -260,7 +260,8 @@ TEST_P(ShortCalls, TryRunNeverWaits) {
   EXPECT_EQ(result.of(Status::exists), next == 0 ? 0u : 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, ShortCalls, testing::Values(ShortValues{8, false}, ShortValues{8, true}, ShortValues{64, false}),
+INSTANTIATE_TEST_SUITE_P(Values, ShortCalls,
+                         testing::Values(ShortValues{8, false}, ShortValues{8, true}, ShortValues{64, false}),
                          [](const auto& info) {
                            return "value" + std::to_string(info.param.value_bytes) + (info.param.flush ? "_power" : "");
                          });
