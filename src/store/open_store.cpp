@@ -43,6 +43,7 @@ OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& op
     if (!object_->read_only()) object_->grow(limit_.load(std::memory_order_relaxed));
     return object_->heap().count;
   };
+  engine.require_whole = [this] { object_->pool().require_whole(); };
   engine.changing = [this] { object_->mark_changed(false, 1); };
   engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
   open_ms_ = ms_since(start);

@@ -121,6 +121,34 @@ TEST_F(StoreTest, BatchesAnswerAsAMap) {
   EXPECT_EQ(store.size(), map.size());
 }
 
+/// Rows of one key see its states in their order, also where everything is flushed meanwhile.
+TEST_F(StoreTest, RowsOfABatchDoNotGoBack) {
+  Store store = make();
+  const std::jthread changing([&](const std::stop_token& stop) {
+    for (std::uint64_t version = 1; !stop.stop_requested(); ++version) {
+      store.set("key", std::to_string(version));
+      if (version % 3 == 0) store.flush_all();
+    }
+  });
+  const Strings keys(std::vector<std::string>(64, "key"));
+  for (int i = 0; i < 4'000; ++i) {
+    StoreItems items;
+    store.get(rows_of(keys), items);
+    std::uint64_t newest = 0;
+    bool is_gone = false;
+    for (std::size_t row = 0; row < keys.size(); ++row) {
+      if (!items.values.has(row)) {
+        is_gone = true;
+        continue;
+      }
+      const std::uint64_t version = std::stoull(std::string(items.values[row]));
+      ASSERT_TRUE(version > newest || (version == newest && !is_gone)) << "row " << row;
+      newest = version;
+      is_gone = false;
+    }
+  }
+}
+
 TEST_F(StoreTest, AVisitSeesEveryItemOnce) {
   Store store = make();
   for (int i = 0; i < 20'000; ++i)
@@ -338,6 +366,16 @@ TEST_F(StoreTest, RefusesWhatCannotBe) {
   refuses([&] { store.get("k"); }, "closed");
   pool_.create_table("t", {});
   refuses([&] { Store::open(pool_, "t"); }, "table");
+}
+
+/// Another process cuts the file off: no call waits for what is lost.
+TEST_F(StoreTest, ALostFileIsSaid) {
+  Store store = make();
+  for (int i = 0; i < 100; ++i) store.set(std::to_string(i), std::string(1'000, 'v'));
+  ASSERT_EQ(truncate(path_.c_str(), 1 << 20), 0);
+  EXPECT_THROW(store.get("5"), MediumError);
+  EXPECT_THROW(store.set("5", "x"), MediumError);
+  EXPECT_THROW(store.erase("6"), MediumError);
 }
 
 TEST_F(StoreTest, AReadOnlyPoolIsServed) {

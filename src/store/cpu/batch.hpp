@@ -54,7 +54,12 @@ class Engine::BatchParts : public Engine::Parts {
     }
     return found;
   }
-  const Moment& begun() const { return begun_; }
+  /// When the search of a row begins. Its time and its flushes are those of now: rows of one key must not go back to an earlier state.
+  Moment begun() {
+    Moment now = moment();
+    now.newest = begun_.newest;
+    return now;
+  }
 
   Cell take(std::uint64_t words) {
     const unsigned size_class = class_of(8 * words);

@@ -34,6 +34,7 @@ struct EngineOptions {
   /// Adds slabs to the heap, where it is, and returns how many it has then; as many as before: it cannot grow. One caller at a time.
   std::function<std::uint64_t()> grow = {};
   WallClock clock = wall_clock;
+  std::function<void()> require_whole = {};  ///< throws where the memory of the heap has been lost
   std::function<void()> changing = {};  ///< called before time, which passes in searches too, changes what is stored
 };
 
