@@ -102,6 +102,7 @@ lint: .cache/setup-done ## layout, ruff, the order of layers, dead links, words 
 	@scripts/words
 	@scripts/words --names
 	@scripts/lint/assertions
+	@scripts/lint/length-branches
 	@scripts/plant --check
 	@scripts/tidy
 

@@ -99,7 +99,6 @@ __all__ = [
     "MediumError",
     "MissingExtra",
     "NoSpace",
-    "ObjectClosed",
     "ObjectExists",
     "ObjectInUse",
     "ObjectNotFound",
@@ -112,6 +111,7 @@ __all__ = [
     "PowerLost",
     "ReadOnly",
     "SystemError",
+    "ObjectClosed",
 ]
 
 for _name in __all__:

@@ -1,107 +1,166 @@
-// cells.hpp: which cells of the value heap are free. Derived from the slots at open, never stored (rules 5, 6).
+// cells.hpp: which cells of a heap are free. Derived from the slots at open, never stored (rules 5, 6). The two kinds of heap,
+// cells of one size and slabs by size class, are two `CellSet`s; their callers do not ask which.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "core/both.hpp"
 #include "heap/slab.hpp"
 #include "reclaim/retired_list.hpp"
 
 namespace holdfast::heap {
 
-class ThreadSlabCells;
-
-/// What recovery derives from the slots: which cells are live, and so which are free. Drivers know which of the two it is.
-class CellSet {
- public:
-  virtual ~CellSet() = default;
-  /// Begins anew with the heap of a layout, no cell of it live.
-  virtual void begin(const View& view) = 0;
-  /// Call once after the last `mark_live`.
-  virtual void count_free() = 0;
+/// How a heap is used. Of cells of one size there are no slabs, and no bytes are counted.
+struct HeapUse {
+  std::uint64_t all_slabs = 0;   ///< with directories
+  std::uint64_t slabs = 0;       ///< without
+  std::uint64_t used_slabs = 0;  ///< in which a cell is live, retired, or in a thread's cache
+  std::uint64_t free_cells = 0;  ///< of used slabs, or of all; without the retired ones
+  std::uint64_t used_cells = 0;
+  std::uint64_t used_bytes = 0;  ///< of used cells, those of their class
+  bool operator==(const HeapUse&) const = default;
 };
 
-/// The free cells of a heap, a bit each, and the retired ones, which may still be read. Thread-safe.
+/// The free cells of a heap, and the retired ones, which may still be read. Cells of one size have class 0 and a number; cells of slabs
+/// have a class and the byte where they begin. A *word* is what a slot has to name one. Thread-safe.
+class CellSet {
+ public:
+  explicit CellSet(reclaim::Epochs& epochs) : retired_(epochs) {}
+  virtual ~CellSet() = default;
+  CellSet(const CellSet&) = delete;
+  CellSet& operator=(const CellSet&) = delete;
+
+  virtual unsigned classes() const = 0;
+  /// How many cells of a class a thread takes at once.
+  virtual std::size_t ahead(unsigned size_class) const = 0;
+  /// Cells, or slabs, by which the heap grows at least.
+  virtual std::uint64_t least_growth() const = 0;
+  /// Cells that so many items need; 0 where that depends on their lengths.
+  virtual std::uint64_t cells_for(std::uint64_t items) const = 0;
+
+  /// Begins anew with a heap, no cell of it live.
+  virtual void begin(const View& view) = 0;
+  /// Marks the cell that a slot's word names live, while recovering: any number of threads at once. False if it was live already.
+  virtual bool mark_live(std::uint64_t word) = 0;
+  /// Call once after the last `mark_live`: all other cells are free.
+  virtual void count_free() = 0;
+  /// Reserves space for a heap of so many cells, or slabs, so that `extend` needs no memory.
+  virtual void prepare(std::uint64_t count) = 0;
+  /// The heap has grown: what was added is free.
+  virtual void extend(const View& view) = 0;
+
+  /// Gives a slab that is free its class, durably.
+  using EnterSlab = std::function<void(std::uint64_t slab, unsigned size_class)>;
+  /// Takes up to `n` cells of a class and returns how many. Those that add keys leave a reserve for updates: 1/64 of the cells of each
+  /// class, and of the free slabs (rule 6).
+  virtual std::size_t take(unsigned size_class, std::uint64_t* out, std::size_t n, bool adds_key,
+                           const EnterSlab& enter) = 0;
+  /// True if take would find one.
+  virtual bool has(unsigned size_class, bool adds_key) const = 0;
+  /// Cells that no slot ever named.
+  virtual void give_back(unsigned size_class, const std::uint64_t* cells, std::size_t n) = 0;
+  /// Words that slots have no more: their cells are free once no reader of this moment is left. Waits for that where there is no
+  /// memory to note them. Call it outside an epoch.
+  void retire(const std::vector<std::uint64_t>& words) {
+    retired_.retire(mutex_, words, [this](std::uint64_t word) { set_free(word); });
+  }
+  /// Frees retired cells that are no longer read. True if anything is still there.
+  bool reclaim() {
+    const std::lock_guard lock(mutex_);
+    return retired_.reclaim([this](std::uint64_t word) { set_free(word); });
+  }
+
+  virtual HeapUse use() const = 0;
+  virtual bool is_free(std::uint64_t word) const = 0;
+
+ protected:
+  virtual void set_free(std::uint64_t word) = 0;  ///< the caller has the mutex
+
+  mutable std::mutex mutex_;
+  reclaim::RetiredList retired_;
+};
+
+/// The cells of a heap of slabs, or of cells of one size.
+std::unique_ptr<CellSet> make_cells(bool slabs, reclaim::Epochs& epochs);
+
+/// Cells of one size, a bit each.
 class Cells final : public CellSet {
  public:
-  explicit Cells(reclaim::Epochs& epochs) : retired_(epochs) {}
-
-  /// Begins anew with `cells` cells, all of them free.
-  void reset(std::uint64_t cells);
-  void begin(const View& view) override { reset(view.count); }
-  /// Marks a cell live, while recovering: any number of threads at once. False if it was live already.
-  bool mark_live(std::uint64_t cell);
+  using CellSet::CellSet;
+  unsigned classes() const override { return 1; }
+  std::size_t ahead(unsigned) const override { return 256; }
+  std::uint64_t least_growth() const override { return 1024; }
+  std::uint64_t cells_for(std::uint64_t items) const override { return items + items / 32 + 64; }
+  void begin(const View& view) override;
+  bool mark_live(std::uint64_t word) override;
   void count_free() override;
-  /// Reserves space for so many cells, so that `extend` needs no memory.
-  void prepare(std::uint64_t cells);
-  /// The heap has grown: cells from the old end to `cells` are free.
-  void extend(std::uint64_t cells);
-
-  /// Takes up to `n` cells, lowest after the last taken first. Those that add keys leave a reserve of 1/64 for updates
-  /// (rule 6). Returns how many.
-  std::size_t take(std::uint64_t* out, std::size_t n, bool adds_key);
-  /// Whether `take` would have one.
-  bool has(bool adds_key) const;
-  /// Cells that no slot ever named.
-  void give_back(const std::uint64_t* cells, std::size_t n);
-  /// Cells that were taken out of their slots: free once no reader of this moment is left. Waits for that where there is no
-  /// memory to note them. Call it outside an epoch.
-  void retire(const std::vector<std::uint64_t>& cells);
-  /// Frees retired cells that are no longer read. True if anything is still there.
-  bool reclaim();
-
-  std::uint64_t free() const;  ///< without the retired ones
-  bool is_free(std::uint64_t cell) const;
+  void prepare(std::uint64_t count) override;
+  void extend(const View& view) override;
+  /// Lowest after the last taken first.
+  std::size_t take(unsigned size_class, std::uint64_t* out, std::size_t n, bool adds_key, const EnterSlab&) override;
+  bool has(unsigned size_class, bool adds_key) const override;
+  void give_back(unsigned size_class, const std::uint64_t* cells, std::size_t n) override;
+  HeapUse use() const override;
+  bool is_free(std::uint64_t word) const override;
 
  private:
   std::uint64_t spare(bool adds_key) const;
-  void set_free(std::uint64_t cell);
+  void set_free(std::uint64_t word) override;
 
-  mutable std::mutex mutex_;
   std::vector<std::uint64_t> bits_;  ///< 1: free (while recovering: 1: live)
   std::uint64_t total_ = 0;
   std::uint64_t free_ = 0;
   std::uint64_t cursor_ = 0;  ///< the word to look at first
-  reclaim::RetiredList retired_;
 };
 
-/// A per-thread cache of free cells: those taken in advance, and those retired since the last settlement.
+/// A per-thread cache of free cells: those of each class taken in advance, and those retired since the last settlement.
 class ThreadCells {
  public:
-  explicit ThreadCells(Cells& cells) : cells_(cells) {}
+  explicit ThreadCells(CellSet& cells) : cells_(cells) {}
   ~ThreadCells() { settle(true); }
   ThreadCells(const ThreadCells&) = delete;
   ThreadCells& operator=(const ThreadCells&) = delete;
 
-  /// Reserves space for so many operations between two settlements: they hold claims, so none of them may fail to allocate.
+  /// Reserves space for so many operations between two settlements, before the first of them: they hold claims.
   void prepare(std::size_t operations);
+  /// An operation that held a claim found no memory.
+  void miss_memory() noexcept { no_memory_ = true; }
+  /// Throws std::bad_alloc if `take`, or such an operation, found no memory since. It held a claim, so it said kNoCell.
+  void require_memory();
 
-  /// A free cell, or kNoCell; then `missing_adds_key` says for what there was none.
-  std::uint64_t take(bool adds_key) {
-    if (fresh_.empty() && !refill(adds_key)) return kNoCell;
-    const std::uint64_t cell = fresh_.back();
-    fresh_.pop_back();
+  /// Returns a free cell, or kNoCell; then `missing_adds_key` and `has_missing` say for what there was none. `enter`: as EnterSlab.
+  template <class Enter>
+  std::uint64_t take(unsigned size_class, bool adds_key, const Enter& enter) {
+    HOLDFAST_ASSERT(size_class < fresh_.size());
+    std::vector<std::uint64_t>& fresh = fresh_[size_class];
+    if (fresh.empty() && !refill(size_class, adds_key, enter)) return kNoCell;
+    const std::uint64_t cell = fresh.back();
+    fresh.pop_back();
     return cell;
   }
-  void give_back(std::uint64_t cell) { fresh_.push_back(cell); }
-  void retire(std::uint64_t cell) { retired_.push_back(cell); }
+  void give_back(unsigned size_class, std::uint64_t cell) { fresh_[size_class].push_back(cell); }
+  void retire(std::uint64_t word) { retired_.push_back(word); }
   bool missing_adds_key() const { return missing_adds_key_; }
+  bool has_missing() const { return cells_.has(missing_class_, missing_adds_key_); }  ///< by now
 
   /// Hands retired cells over, and with `all` the unused ones too. Call it outside an epoch.
   void settle(bool all);
 
-  /// The same for variable-length pairs; null where cells are all of one size.
-  ThreadSlabCells* pairs = nullptr;
-
  private:
-  bool refill(bool adds_key);
+  bool refill(unsigned size_class, bool adds_key, const CellSet::EnterSlab& enter);
 
-  Cells& cells_;
-  std::vector<std::uint64_t> fresh_;  ///< highest first, so that cells are used in address order
+  CellSet& cells_;
+  std::vector<std::vector<std::uint64_t>> fresh_;  ///< by class; highest first, so that cells are used in address order
   std::vector<std::uint64_t> retired_;
+  unsigned missing_class_ = 0;
   bool missing_adds_key_ = true;
+  bool no_memory_ = false;
 };
 
 }  // namespace holdfast::heap

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
-#include <utility>
 
 #include "core/bits.hpp"
 #include "core/both.hpp"
@@ -36,6 +34,11 @@ std::uint64_t SlabCells::SlabSet::lowest() {
   HOLDFAST_ASSERT(count != 0);
   while (bits[cursor] == 0) ++cursor;
   return cursor * 64 + static_cast<unsigned>(std::countr_zero(bits[cursor]));
+}
+
+std::size_t SlabCells::ahead(unsigned size_class) const {
+  constexpr std::uint32_t kBytes = 64 << 10;
+  return std::clamp<std::size_t>(kBytes / class_bytes(size_class), 1, 256);
 }
 
 void SlabCells::set_class(std::uint64_t slab, unsigned size_class) {
@@ -111,10 +114,10 @@ void SlabCells::list(std::uint64_t slab) {
   }
 }
 
-void SlabCells::prepare(std::uint64_t slabs) {
+void SlabCells::prepare(std::uint64_t count) {
   const std::lock_guard lock(mutex_);
-  slabs_.reserve(slabs);
-  free_slabs_.prepare(slabs);
+  slabs_.reserve(count);
+  free_slabs_.prepare(count);
 }
 
 void SlabCells::extend(const View& view) {
@@ -207,18 +210,10 @@ void SlabCells::give_back(unsigned size_class, const std::uint64_t* begins, std:
   for (std::size_t i = 0; i < n; ++i) set_free(size_class, begins[i]);
 }
 
-void SlabCells::retire(const std::vector<std::uint64_t>& words) {
-  retired_.retire(mutex_, words, [this](std::uint64_t word) { set_free(word); });
-}
-
-bool SlabCells::reclaim() {
-  const std::lock_guard lock(mutex_);
-  return retired_.reclaim([this](std::uint64_t word) { set_free(word); });
-}
-
 HeapUse SlabCells::use() const {
   const std::lock_guard lock(mutex_);
   HeapUse use;
+  use.all_slabs = slabs_.size();
   use.slabs = usable_;
   for (const Slab& s : slabs_) {
     if (s.entry == 0 || s.free == s.cells) continue;
@@ -236,52 +231,6 @@ bool SlabCells::is_free(std::uint64_t word) const {
   const auto [slab, index] = place_of(pair.size_class(), pair.begin());
   const Slab& s = slabs_[slab];
   return s.entry != pair.size_class() + 1 || (s.bits[index / 64] & bit_of(index)) != 0;
-}
-
-void ThreadSlabCells::require_memory() {
-  if (std::exchange(no_memory_, false)) throw std::bad_alloc();
-}
-
-void ThreadSlabCells::refill(unsigned size_class, bool adds_key, const SlabCells::EnterSlab& enter) {
-  constexpr std::uint32_t kAhead = 64 << 10;  // bytes
-  const std::uint64_t n = std::clamp<std::uint64_t>(kAhead / class_bytes(size_class), 1, 256);
-  auto& fresh = fresh_[size_class];
-  std::size_t taken = 0;
-  try {
-    fresh.resize(n);
-    taken = cells_.take(size_class, fresh.data(), n, true, enter);
-    // Out of the reserve: no more than needed.
-    if (taken == 0 && !adds_key) taken = cells_.take(size_class, fresh.data(), 1, false, enter);
-  } catch (const std::bad_alloc&) {  // the caller holds a claim
-    no_memory_ = true;
-  }
-  fresh.resize(taken);
-  std::reverse(fresh.begin(), fresh.end());
-}
-
-std::uint64_t ThreadSlabCells::take(unsigned size_class, bool adds_key, const SlabCells::EnterSlab& enter) {
-  auto& fresh = fresh_[size_class];
-  if (fresh.empty()) refill(size_class, adds_key, enter);
-  if (fresh.empty()) {
-    missing_ = {size_class, adds_key};
-    return kNoCell;
-  }
-  const std::uint64_t begin = fresh.back();
-  fresh.pop_back();
-  return begin;
-}
-
-void ThreadSlabCells::settle(bool all) {
-  if (!retired_.empty()) {
-    cells_.retire(retired_);
-    retired_.clear();
-    cells_.reclaim();
-  }
-  for (unsigned c = 0; all && c < kClasses; ++c) {
-    if (fresh_[c].empty()) continue;
-    cells_.give_back(c, fresh_[c].data(), fresh_[c].size());
-    fresh_[c].clear();
-  }
 }
 
 }  // namespace holdfast::heap

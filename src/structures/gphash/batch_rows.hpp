@@ -9,6 +9,9 @@
 
 namespace holdfast::machine {
 
+/// The arrays of a batch of variable length; null where keys and values have fixed lengths.
+inline VariableLength parts_of(const Batch& batch) { return batch.variable.value_or(VariableLength{}); }
+
 /// The rows of `batch` from `base` on, as far as they are in its own arrays of fixed length. `score`: what changes set.
 inline index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_bytes, std::uint64_t score) {
   const Column column = batch.column.value_or(Column{0, value_bytes});

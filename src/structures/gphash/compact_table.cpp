@@ -29,6 +29,111 @@ struct Counts {
   std::array<std::uint64_t, heap::kClasses> cells = {};
 };
 
+/// What the cell of an item holds, and where that goes in the copy's heap.
+struct Piece {
+  const std::byte* from;
+  Slot* slot;        ///< of the copy
+  std::uint64_t to;  ///< until its cell is chosen, a rank: pieces of lower ranks come first
+  std::uint32_t bytes;
+};
+
+/// The policy of the copy's heap: what is counted for it, how large it is, and which cells its items get.
+template <bool kVariable>
+class CompactCells;
+
+/// Cells of one size, numbered in the order of the pieces.
+template <>
+class CompactCells<false> {
+ public:
+  explicit CompactCells(const Counts&) {}
+  /// What need not be counted, since the number of items is known.
+  static std::optional<Counts> known(std::optional<std::uint64_t> items) {
+    return items ? std::optional(Counts{.items = *items}) : std::nullopt;
+  }
+  static void count(Counts&, std::uint64_t) {}
+  /// Cells, of the `sized` ones that a new table has; before they are counted, and then.
+  static std::uint64_t least(std::uint64_t sized) { return sized; }
+  static std::uint64_t cells(std::uint64_t sized) { return sized; }
+  static Piece piece(const TableObject& table, Slot* slot) {
+    const std::uint64_t bytes = table.shape().cell_bytes;
+    return {table.heap() + (slot->word - 1) * bytes, slot, 0, static_cast<std::uint32_t>(bytes)};
+  }
+  static void place(std::vector<Piece>& pieces) {
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      pieces[i].to = i * pieces[i].bytes;
+      pieces[i].slot->word = i + 1;
+    }
+  }
+};
+
+/// Slabs. If all pairs of a class fit into the cells that a larger class leaves free in its last slab, they go there. Otherwise a few
+/// pairs of different lengths would take a slab each. The members are those above.
+template <>
+class CompactCells<true> {
+ public:
+  explicit CompactCells(const Counts& counts);
+  static std::optional<Counts> known(std::optional<std::uint64_t>) { return std::nullopt; }
+  static void count(Counts& counts, std::uint64_t word) { ++counts.cells[heap::CellWord{word}.size_class()]; }
+  static std::uint64_t least(std::uint64_t) { return 0; }
+  std::uint64_t cells(std::uint64_t) const { return slabs_; }
+  Piece piece(const TableObject& table, Slot* slot) const {
+    const heap::CellWord word{slot->word};
+    return {table.heap() + word.begin(), slot, heap::kClasses - classes_[word.size_class()], word.pair_bytes()};
+  }
+  void place(std::vector<Piece>& pieces);
+
+ private:
+  std::array<std::uint8_t, heap::kClasses> classes_;  ///< of a pair's cell in the copy, by its class in the table
+  std::uint64_t slabs_ = 0;                           ///< directories included
+  std::vector<std::uint64_t> entries_;                ///< of slabs: the words of their directories
+};
+
+CompactCells<true>::CompactCells(const Counts& counts) {
+  constexpr heap::View kHeap;
+  constexpr std::uint32_t kMostLeft = 65536;  // a word says up to so many bytes of what a pair leaves of its cell
+  std::uint64_t left = 0;
+  unsigned current = 0;
+  for (unsigned size_class = heap::kClasses; size_class-- > 0;) {
+    const std::uint64_t n = counts.cells[size_class];
+    if (n > left || heap::class_bytes(current) > kMostLeft) {
+      current = size_class;
+      const std::uint64_t in_slab = kHeap.cells(size_class), more = (n + in_slab - 1) / in_slab;
+      slabs_ += more;
+      left = more * in_slab;
+    }
+    classes_[size_class] = static_cast<std::uint8_t>(current);
+    left -= n;
+  }
+  slabs_ = std::max<std::uint64_t>(slabs_, 1);
+  slabs_ += (slabs_ + kHeap.a_directory() - 2) / (kHeap.a_directory() - 1);
+}
+
+void CompactCells<true>::place(std::vector<Piece>& pieces) {
+  constexpr heap::View kHeap;
+  entries_.assign(slabs_, 0);
+  std::uint64_t slab = 0;  // the first directory: full
+  unsigned current = heap::kClasses, used = 0;
+  for (Piece& piece : pieces) {
+    const auto size_class = static_cast<unsigned>(heap::kClasses - piece.to);
+    if (size_class != current || used == kHeap.cells(size_class)) {
+      current = size_class;
+      used = 0;
+      slab += kHeap.is_directory(slab + 1) ? 2 : 1;
+      entries_.at(slab) = size_class + 1;
+    }
+    piece.to = slab * kHeap.slab_bytes() + std::uint64_t{used++} * heap::class_bytes(size_class);
+    piece.slot->word = heap::CellWord::of(piece.to, size_class, piece.bytes).word;
+  }
+  for (std::uint64_t first = 0; first < slabs_; first += kHeap.a_directory()) {
+    const auto words = static_cast<std::uint32_t>(std::min(kHeap.a_directory(), slabs_ - first));
+    const Piece directory{reinterpret_cast<const std::byte*>(&entries_[first]), nullptr, first * kHeap.slab_bytes(),
+                          8 * words};
+    pieces.insert(std::lower_bound(pieces.begin(), pieces.end(), directory,
+                                   [](const Piece& a, const Piece& b) { return a.to < b.to; }),
+                  directory);
+  }
+}
+
 /// None: the table is damaged. An unchanged copy keeps the damage visible to `check`.
 template <class Shape>
 std::optional<Counts> count(const TableObject& table) {
@@ -38,39 +143,9 @@ std::optional<Counts> count(const TableObject& table) {
     whole &= state == SlotState::occupied;
     if (!whole) return;
     ++counts.items;
-    if constexpr (Shape::kVariable) ++counts.cells[heap::CellWord{slot->word}.size_class()];
+    CompactCells<Shape::kVariable>::count(counts, slot->word);
   });
   return whole ? std::optional(counts) : std::nullopt;
-}
-
-/// Which slabs the copy of pairs of any length has.
-struct Slabs {
-  std::array<std::uint8_t, heap::kClasses> classes;  ///< of a pair's cell in the copy, by its class in the table
-  std::uint64_t count = 0;                           ///< directories included
-};
-
-/// If all pairs of a class fit into the cells that a larger class leaves free in its last slab, they go there. Otherwise a few pairs of
-/// different lengths would take a slab each.
-Slabs plan_slabs(const Counts& counts) {
-  constexpr heap::View kHeap;
-  constexpr std::uint32_t kMostLeft = 65536;  // a word says up to so many bytes of what a pair leaves of its cell
-  Slabs slabs;
-  std::uint64_t left = 0;
-  unsigned current = 0;
-  for (unsigned size_class = heap::kClasses; size_class-- > 0;) {
-    const std::uint64_t n = counts.cells[size_class];
-    if (n > left || heap::class_bytes(current) > kMostLeft) {
-      current = size_class;
-      const std::uint64_t in_slab = kHeap.cells(size_class), more = (n + in_slab - 1) / in_slab;
-      slabs.count += more;
-      left = more * in_slab;
-    }
-    slabs.classes[size_class] = static_cast<std::uint8_t>(current);
-    left -= n;
-  }
-  slabs.count = std::max<std::uint64_t>(slabs.count, 1);
-  slabs.count += (slabs.count + kHeap.a_directory() - 2) / (kHeap.a_directory() - 1);
-  return slabs;
 }
 
 std::uint64_t bytes_of(const TableShape& shape) {
@@ -80,26 +155,20 @@ std::uint64_t bytes_of(const TableShape& shape) {
   return bytes;
 }
 
-/// What the cell of an item holds, and where that goes in the copy's heap.
-struct Piece {
-  const std::byte* from;
-  Slot* slot;        ///< of the copy
-  std::uint64_t to;  ///< until its cell is chosen, a rank: pieces of lower ranks come first
-  std::uint32_t bytes;
-};
-
 template <class Shape>
 class CompactTable final : public memory::CompactCopy {
  public:
-  CompactTable(const TableObject& table, const TableShape& shape, const memory::CompactHow& how)
+  using Cells = CompactCells<Shape::kVariable>;
+  CompactTable(const TableObject& table, const TableShape& shape, const Cells& cells, const memory::CompactHow& how)
       : table_(table),
         shape_(shape),
+        cells_(cells),
         heap_bytes_(round_up(round_up(shape.cells * shape.cell_bytes, memory::kPage), how.granule)) {}
 
   enum class Placed : std::uint8_t { all, no_slot, damaged, stopped };
   Placed place_items(const std::function<bool()>& go_on);
   /// False: two slots name one cell, or there are not so many items, so the table is damaged.
-  bool place_cells(const Slabs& slabs, std::uint64_t items);
+  bool place_cells(std::uint64_t items);
   void keep(std::unique_ptr<TableObject> table) { kept_ = std::move(table); }
 
   std::vector<Extent> extents() const override;
@@ -116,19 +185,16 @@ class CompactTable final : public memory::CompactCopy {
     return candidates.slot(view_, index::choose_lane(view_, candidates, empty));
   }
   Slot* clear_by_moving(const Candidates& candidates);
-  void add_piece(Slot* slot, const Slabs& slabs);
-  void number_cells();
-  void fill_slabs(const Slabs& slabs);
   void read_heap(std::uint64_t begin, std::byte* to, std::uint64_t bytes) const;
 
   const TableObject& table_;
   const TableShape shape_;
+  Cells cells_;
   const std::uint64_t heap_bytes_;
   index::View<Shape> view_;                     ///< of the copy; it has no heap in memory
   std::vector<std::vector<std::byte>> levels_;  ///< by rank
   std::vector<std::byte> pages_;
   std::vector<Piece> pieces_;
-  std::vector<std::uint64_t> classes_;  ///< of slabs: the words of their directories
   std::unique_ptr<TableObject> kept_;
 };
 
@@ -196,74 +262,25 @@ Slot* CompactTable<Shape>::clear_by_moving(const Candidates& candidates) {
 }
 
 template <class Shape>
-bool CompactTable<Shape>::place_cells(const Slabs& slabs, std::uint64_t items) {
+bool CompactTable<Shape>::place_cells(std::uint64_t items) {
   if (shape_.cell_bytes == 0) return true;
   pieces_.reserve(items);
+  const auto add = [&](Slot* slot) {
+    if (slot->key != 0) pieces_.push_back(cells_.piece(table_, slot));
+  };
   for (unsigned rank = 0; rank < shape_.levels; ++rank) {
     const std::uint64_t slots = view_.buckets(rank) * shape_.slots;
-    for (std::uint64_t i = 0; i < slots; ++i) add_piece(view_.after(view_.level[rank], i), slabs);
+    for (std::uint64_t i = 0; i < slots; ++i) add(view_.after(view_.level[rank], i));
   }
-  if (!view_.has_fingerprints()) add_piece(view_.reserved_slot, slabs);
+  if (!view_.has_fingerprints()) add(view_.reserved_slot);
   if (pieces_.size() != items) return false;
   // Cells keep the order that they have in the table, so its heap is read from its begin to its end.
   std::sort(pieces_.begin(), pieces_.end(),
             [](const Piece& a, const Piece& b) { return a.to != b.to ? a.to < b.to : a.from < b.from; });
   const auto same_cell = [](const Piece& a, const Piece& b) { return a.from == b.from; };
   if (std::adjacent_find(pieces_.begin(), pieces_.end(), same_cell) != pieces_.end()) return false;
-  if constexpr (Shape::kVariable) {
-    fill_slabs(slabs);
-  } else {
-    number_cells();
-  }
+  cells_.place(pieces_);
   return true;
-}
-
-template <class Shape>
-void CompactTable<Shape>::add_piece(Slot* slot, [[maybe_unused]] const Slabs& slabs) {
-  if (slot->key == 0) return;
-  if constexpr (Shape::kVariable) {
-    const heap::CellWord word{slot->word};
-    const std::uint64_t rank = heap::kClasses - slabs.classes[word.size_class()];
-    pieces_.push_back({table_.heap() + word.begin(), slot, rank, word.pair_bytes()});
-  } else {
-    const std::byte* const cell = table_.heap() + (slot->word - 1) * shape_.cell_bytes;
-    pieces_.push_back({cell, slot, 0, static_cast<std::uint32_t>(shape_.cell_bytes)});
-  }
-}
-
-template <class Shape>
-void CompactTable<Shape>::number_cells() {
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    pieces_[i].to = i * shape_.cell_bytes;
-    pieces_[i].slot->word = i + 1;
-  }
-}
-
-template <class Shape>
-void CompactTable<Shape>::fill_slabs(const Slabs& slabs) {
-  constexpr heap::View kHeap;
-  classes_.assign(slabs.count, 0);
-  std::uint64_t slab = 0;  // the first directory: full
-  unsigned current = heap::kClasses, used = 0;
-  for (Piece& piece : pieces_) {
-    const auto size_class = static_cast<unsigned>(heap::kClasses - piece.to);
-    if (size_class != current || used == kHeap.cells(size_class)) {
-      current = size_class;
-      used = 0;
-      slab += kHeap.is_directory(slab + 1) ? 2 : 1;
-      classes_.at(slab) = size_class + 1;
-    }
-    piece.to = slab * kHeap.slab_bytes() + std::uint64_t{used++} * heap::class_bytes(size_class);
-    piece.slot->word = heap::CellWord::of(piece.to, size_class, piece.bytes).word;
-  }
-  for (std::uint64_t first = 0; first < slabs.count; first += kHeap.a_directory()) {
-    const auto words = static_cast<std::uint32_t>(std::min(kHeap.a_directory(), slabs.count - first));
-    const Piece directory{reinterpret_cast<const std::byte*>(&classes_[first]), nullptr, first * kHeap.slab_bytes(),
-                          8 * words};
-    pieces_.insert(std::lower_bound(pieces_.begin(), pieces_.end(), directory,
-                                    [](const Piece& a, const Piece& b) { return a.to < b.to; }),
-                   directory);
-  }
 }
 
 template <class Shape>
@@ -305,26 +322,24 @@ std::unique_ptr<CompactTable<Shape>> make(const TableObject& table, std::optiona
   if (large.is_resizing) return nullptr;
   const std::uint64_t most = bytes_of(large) / 2;
   TableShape shape = large;
-  Slabs slabs;
+  using Cells = CompactCells<Shape::kVariable>;
   if (items) {
     size_for(shape, *items);
-    if (Shape::kVariable) shape.cells = 0;
+    shape.cells = Cells::least(shape.cells);
     if (bytes_of(shape) > most) return nullptr;
   }
-  const std::optional<Counts> counts =
-      items && !Shape::kVariable ? std::optional(Counts{.items = *items}) : count<Shape>(table);
+  std::optional<Counts> counts = Cells::known(items);
+  if (!counts) counts = count<Shape>(table);
   if (!counts) return nullptr;
   size_for(shape, counts->items);
-  if (Shape::kVariable) {
-    slabs = plan_slabs(*counts);
-    shape.cells = slabs.count;
-  }
+  const Cells cells(*counts);
+  shape.cells = cells.cells(shape.cells);
   // An item may find no slot at any load: then in a table with one level more.
   for (; shape.top_level <= kMaxLevel && bytes_of(shape) <= most; ++shape.top_level) {
-    auto compact = std::make_unique<CompactTable<Shape>>(table, shape, how);
+    auto compact = std::make_unique<CompactTable<Shape>>(table, shape, cells, how);
     const auto placed = compact->place_items(how.go_on);
     if (placed == CompactTable<Shape>::Placed::no_slot) continue;
-    const bool whole = placed == CompactTable<Shape>::Placed::all && compact->place_cells(slabs, counts->items);
+    const bool whole = placed == CompactTable<Shape>::Placed::all && compact->place_cells(counts->items);
     return whole ? std::move(compact) : nullptr;
   }
   return nullptr;
@@ -338,10 +353,9 @@ std::unique_ptr<memory::CompactCopy> as_copy(auto compact, std::unique_ptr<Table
 std::unique_ptr<memory::CompactCopy> make_any(const TableObject& table, std::optional<std::uint64_t> items,
                                               const memory::CompactHow& how, std::unique_ptr<TableObject> kept) {
   try {
-    if (table.shape().key_bytes != kVariable) {
-      return as_copy(make<index::RuntimeShape>(table, items, how), std::move(kept));
-    }
-    return as_copy(make<index::RuntimeVariableShape>(table, items, how), std::move(kept));
+    return index::with_shape(table.shape().key_bytes == kVariable, [&]<class Shape>(std::type_identity<Shape>) {
+      return as_copy(make<Shape>(table, items, how), std::move(kept));
+    });
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

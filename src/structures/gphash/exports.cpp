@@ -15,8 +15,6 @@ namespace holdfast::machine {
 
 namespace {
 
-using Candidates = index::Candidates<index::RuntimeShape>;
-
 // A cursor: the position below, then the export's number, then whether its keys are listed. All ones is the end.
 constexpr unsigned kPositionBits = 48, kIdBits = 15;
 constexpr std::uint64_t kPositions = std::uint64_t{1} << kPositionBits;
@@ -39,24 +37,76 @@ struct Held {
 
 index::Part part_of(const void* data, std::uint32_t bytes) { return {static_cast<const std::byte*>(data), bytes}; }
 
-/// False if the slot is empty.
-bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
-  held.head = Still::load(&slot->key);
-  if (held.head == 0) return false;
-  held.word = Still::load(&slot->word);
-  if (held.word == 0 && !layout.in_slot()) return false;
-  if (layout.shape.variable_) {
+void add_bytes(std::vector<std::byte>& to, const void* data, std::size_t bytes) {
+  const auto* const from = static_cast<const std::byte*>(data);
+  to.insert(to.end(), from, from + bytes);
+}
+
+/// Takes `bytes` bytes of a list of keys.
+index::Part take_bytes(const std::vector<std::byte>& from, std::uint64_t& position, std::uint32_t bytes) {
+  const index::Part taken{from.data() + position, bytes};
+  position += bytes;
+  return taken;
+}
+
+/// The hash of a key from its bytes, as the index asks for words.
+class Given : public HostWords<Given> {};
+
+/// The policy of what slots hold, and of how listed keys are stored.
+template <bool kVariable>
+struct Format;
+
+template <>
+struct Format<false> {
+  static void read(const Layout& layout, const index::Slot* slot, Held& held);
+  static index::Key key(const Layout& layout, const index::Part& key) {
+    return index::given_key<Given>(layout, key.data);
+  }
+  static void add_key(std::vector<std::byte>& to, const index::Part& key) { add_bytes(to, key.data, key.size); }
+  static index::Part next_key(const Layout& layout, const std::vector<std::byte>& from, std::uint64_t& position) {
+    return take_bytes(from, position, layout.key_bytes());
+  }
+};
+
+/// Pairs; each key in a list is preceded by its length.
+template <>
+struct Format<true> {
+  static void read(const Layout& layout, const index::Slot*, Held& held) {
     const index::Pair pair = index::pair_at(Still{}, layout, held.word);
     held.key = pair.key;
     held.value = pair.value;
-    return true;
   }
+  static index::Key key(const Layout& layout, const index::Part& key) {
+    return {index::hash_of(key, layout.seed), key};
+  }
+  static void add_key(std::vector<std::byte>& to, const index::Part& key) {
+    add_bytes(to, &key.size, sizeof key.size);
+    add_bytes(to, key.data, key.size);
+  }
+  static index::Part next_key(const Layout&, const std::vector<std::byte>& from, std::uint64_t& position) {
+    std::uint32_t bytes;
+    std::memcpy(&bytes, take_bytes(from, position, sizeof bytes).data, sizeof bytes);
+    return take_bytes(from, position, bytes);
+  }
+};
+
+void Format<false>::read(const Layout& layout, const index::Slot* slot, Held& held) {
   if (slot == layout.reserved_slot) held.head = 0;
   const void* const key = layout.wide() ? static_cast<const void*>(index::wide_key(slot)) : &held.head;
   const void* const value = layout.in_slot() ? static_cast<const void*>(&held.word) : layout.cell(held.word - 1);
   held.key = part_of(key, layout.key_bytes());
   held.value = part_of(value, layout.value_bytes);
   if (layout.scored()) held.score = Still::load(layout.score_of(held.word - 1));
+}
+
+/// False if the slot is empty.
+template <class Shape>
+bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
+  held.head = Still::load(&slot->key);
+  if (held.head == 0) return false;
+  held.word = Still::load(&slot->word);
+  if (held.word == 0 && !layout.in_slot()) return false;
+  Format<Shape::kVariable>::read(layout, slot, held);
   return true;
 }
 
@@ -66,10 +116,10 @@ bool same(const index::Part& a, const index::Part& b) {
 
 /// Calls `visit(slot)` for the slots from `position` on, the reserved-key slot first, then those of each level from the top, until
 /// it returns false. Returns the position of the slot that stopped it, or that behind the last.
-template <class Visit>
+template <class Shape, class Visit>
 std::uint64_t walk(const Layout& layout, std::uint64_t position, const Visit& visit) {
   if (position == 0) {
-    const bool reserved = !layout.wide() && !layout.shape.variable_;  // no key behind a fingerprint lies there
+    const bool reserved = !view_as<Shape>(layout).has_fingerprints();  // no key behind a fingerprint lies there
     if (reserved && !visit(layout.reserved_slot)) return position;
     position = 1;
   }
@@ -95,47 +145,14 @@ std::uint64_t position_of(const Layout& layout, const index::Slot* slot) {
   return 0;
 }
 
-/// The hash of a key from its bytes, as the index asks for words.
-class Given : public HostWords<Given> {};
-
 /// Looks a key up in a table that stands still.
 template <class Shape>
-bool find_among(const Layout& layout, const index::View<Shape>& view, const index::Candidates<Shape>& candidates,
-                const index::Part& key, Held& held) {
+bool find_still(const Layout& layout, const index::View<Shape>& view, const index::Part& key, Held& held) {
+  const index::Candidates<Shape> candidates(view, Format<Shape::kVariable>::key(layout, key));
   for (LaneMask left = candidates.distinct(view); left != 0; left &= left - 1) {
-    if (read_slot(layout, candidates.slot(view, lowest_bit(left)), held) && same(held.key, key)) return true;
+    if (read_slot<Shape>(layout, candidates.slot(view, lowest_bit(left)), held) && same(held.key, key)) return true;
   }
   return false;
-}
-
-bool find_still(const Layout& layout, const index::Part& key, Held& held) {
-  if (!layout.shape.variable_)
-    return find_among(layout, layout, Candidates(layout, index::given_key<Given>(layout, key.data)), key, held);
-  const auto view = view_as<index::RuntimeVariableShape>(layout);
-  const index::Key given(index::hash_of(key, layout.seed), key);
-  return find_among(layout, view, index::Candidates<index::RuntimeVariableShape>(view, given), key, held);
-}
-
-void add_bytes(std::vector<std::byte>& to, const void* data, std::size_t bytes) {
-  const auto* const from = static_cast<const std::byte*>(data);
-  to.insert(to.end(), from, from + bytes);
-}
-
-void add_key(const Layout& layout, std::vector<std::byte>& to, const index::Part& key) {
-  if (layout.shape.variable_) add_bytes(to, &key.size, sizeof key.size);
-  add_bytes(to, key.data, key.size);
-}
-
-/// Returns the key at `position` and advances it to the next.
-index::Part next_key(const Layout& layout, const std::vector<std::byte>& from, std::uint64_t& position) {
-  std::uint32_t bytes = layout.key_bytes();
-  if (layout.shape.variable_) {
-    std::memcpy(&bytes, from.data() + position, sizeof bytes);
-    position += sizeof bytes;
-  }
-  const index::Part key{from.data() + position, bytes};
-  position += bytes;
-  return key;
 }
 
 }  // namespace
@@ -150,9 +167,11 @@ bool Exports::is_new(Export& one, const index::Part& key) {
   return !again;
 }
 
-void Exports::list_fallen_behind(const Layout& layout, Export& one) {
+template <class Shape>
+void Exports::list_fallen_behind(Export& one) {
   for (const auto& [key, times] : one.ahead) {
-    if (times < 0) add_key(layout, one.rest, part_of(key.data(), static_cast<std::uint32_t>(key.size())));
+    if (times < 0)
+      Format<Shape::kVariable>::add_key(one.rest, part_of(key.data(), static_cast<std::uint32_t>(key.size())));
   }
   one.ahead.clear();
   one.listed = true;
@@ -201,13 +220,14 @@ std::size_t Exports::pairs_into(Blobs* keys, Blobs* values, std::size_t n,
   return count;
 }
 
+template <class Shape>
 std::size_t Exports::copy_slots(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                 std::uint64_t slots) {
   std::size_t count = 0;
-  one.position = walk(layout, one.position, [&](const index::Slot* slot) {
+  one.position = walk<Shape>(layout, one.position, [&](const index::Slot* slot) {
     if (count == n || slots-- == 0) return false;
     Held held;
-    if (read_slot(layout, slot, held) && is_new(one, held.key)) {
+    if (read_slot<Shape>(layout, slot, held) && is_new(one, held.key)) {
       take({held.key, held.value, held.score});
       ++count;
     }
@@ -216,12 +236,15 @@ std::size_t Exports::copy_slots(const Layout& layout, Export& one, const Take& t
   return count;
 }
 
+template <class Shape>
 std::size_t Exports::copy_listed(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                  std::uint64_t most) {
   std::size_t count = 0;
+  const auto view = view_as<Shape>(layout);
   while (count < n && most-- != 0 && one.position < one.rest.size()) {
     Held held;
-    if (!find_still(layout, next_key(layout, one.rest, one.position), held)) continue;
+    const index::Part key = Format<Shape::kVariable>::next_key(layout, one.rest, one.position);
+    if (!find_still(layout, view, key, held)) continue;
     take({held.key, held.value, held.score});
     ++count;
   }
@@ -234,24 +257,27 @@ std::size_t Exports::copy(const Layout& layout, std::uint64_t& cursor, const Tak
   const std::lock_guard lock(mutex_);
   Export& one = resume(cursor);
   try {
-    return copy_piece(layout, one, cursor, take, n, slots);
+    return index::with_shape(layout.shape.variable_, [&]<class Shape>(std::type_identity<Shape>) {
+      return copy_piece<Shape>(layout, one, cursor, take, n, slots);
+    });
   } catch (const std::bad_alloc&) {
     forget(std::prev(exports_.end()));  // it has read keys that were not returned
     throw;
   }
 }
 
+template <class Shape>
 std::size_t Exports::copy_piece(const Layout& layout, Export& one, std::uint64_t& cursor, const Take& take,
                                 std::size_t n, std::uint64_t slots) {
   std::size_t count = 0;
   if (!one.listed) {
-    count = copy_slots(layout, one, take, n, slots);
+    count = copy_slots<Shape>(layout, one, take, n, slots);
     if (one.position > layout.total_slots()) {
-      list_fallen_behind(layout, one);
+      list_fallen_behind<Shape>(one);
       --walking_;
     }
   } else {
-    count = copy_listed(layout, one, take, n, slots);
+    count = copy_listed<Shape>(layout, one, take, n, slots);
   }
   if (one.listed && one.position == one.rest.size()) {
     exports_.pop_back();
@@ -330,21 +356,23 @@ void Exports::list_rest(const Layout& layout) noexcept {
   if (!want_moves()) return;
   const std::lock_guard lock(mutex_);
   try {
-    list_all(layout);
+    index::with_shape(layout.shape.variable_, [&]<class Shape>(std::type_identity<Shape>) { list_all<Shape>(layout); });
   } catch (const std::bad_alloc&) {
     forget_walking();
   }
 }
 
+template <class Shape>
 void Exports::list_all(const Layout& layout) {
   for (Export& one : exports_) {
     if (one.listed) continue;
-    walk(layout, one.position, [&](const index::Slot* slot) {
+    walk<Shape>(layout, one.position, [&](const index::Slot* slot) {
       Held held;
-      if (read_slot(layout, slot, held) && is_new(one, held.key)) add_key(layout, one.rest, held.key);
+      if (read_slot<Shape>(layout, slot, held) && is_new(one, held.key))
+        Format<Shape::kVariable>::add_key(one.rest, held.key);
       return true;
     });
-    list_fallen_behind(layout, one);
+    list_fallen_behind<Shape>(one);
   }
   walking_ = 0;
 }

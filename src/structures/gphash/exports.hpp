@@ -74,13 +74,18 @@ class Exports {
   void forget(std::deque<Export>::iterator which);
   void forget_walking();
   void add_moves(const Layout& layout, const MoveLog& log);
+  template <class Shape>
   void list_all(const Layout& layout);
+  template <class Shape>
   std::size_t copy_piece(const Layout& layout, Export& one, std::uint64_t& cursor, const Take& take, std::size_t n,
                          std::uint64_t slots);
   static bool is_new(Export& one, const index::Part& key);
-  static void list_fallen_behind(const Layout& layout, Export& one);
+  template <class Shape>
+  static void list_fallen_behind(Export& one);
+  template <class Shape>
   static std::size_t copy_slots(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                 std::uint64_t slots);
+  template <class Shape>
   static std::size_t copy_listed(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                  std::uint64_t most);
 

@@ -10,7 +10,7 @@
 
 namespace holdfast::machine {
 
-/// Says which slots name a pair that is not as it was written; a few of them.
+/// Says which slots name a pair that is not as it was written; a few of them, and none where values have no checksums.
 std::vector<std::string> verify_pairs(const Layout& layout);
 
 /// Throws PoolCorrupt for rows of a batch that met such pairs and did not run.

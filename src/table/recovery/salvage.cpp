@@ -15,12 +15,39 @@ namespace {
 using index::Slot;
 using index::SlotState;
 
+struct Owner {
+  std::uint64_t key = 0;
+  const Slot* slot = nullptr;
+  enum : std::uint8_t { nobody, one, several } count = nobody;
+};
+
+/// The owner of each cell, by the word that names it: a number, or of a pair where it begins.
+template <bool kVariable>
+class Owners {
+ public:
+  explicit Owners(std::uint64_t cells) : owners_(cells) {}
+  Owner& of(std::uint64_t word) { return owners_[word - 1]; }
+
+ private:
+  std::vector<Owner> owners_;
+};
+template <>
+class Owners<true> {
+ public:
+  explicit Owners(std::uint64_t) {}
+  Owner& of(std::uint64_t word) { return owners_[heap::CellWord{word}.begin()]; }
+
+ private:
+  std::unordered_map<std::uint64_t, Owner> owners_;
+};
+
 template <class Shape>
 class Salvage {
+  using Kind = index::ItemKindOf<Shape>;
+
  public:
-  explicit Salvage(gphash::TableObject& pool) : pool_(pool), in_slot_(pool.shape().cell_bytes == 0) {
-    if constexpr (!Shape::kVariable) owners_.resize(in_slot_ ? 0 : pool.cells());
-  }
+  explicit Salvage(gphash::TableObject& pool)
+      : pool_(pool), in_slot_(pool.shape().cell_bytes == 0), owners_(in_slot_ ? 0 : pool.cells()) {}
 
   std::uint64_t run() {
     each_item([this](Slot* slot, SlotState state, std::uint64_t key) { note_owner(slot, state, key); });
@@ -29,22 +56,13 @@ class Salvage {
   }
 
  private:
-  struct Owner {
-    std::uint64_t key = 0;
-    const Slot* slot = nullptr;
-    enum : std::uint8_t { nobody, one, several } count = nobody;
-  };
-
   /// The slots that are not empty; those whose pair is not as it was written count as misplaced.
   template <class Visit>
   void each_item(const Visit& visit) {
-    [[maybe_unused]] const index::View<Shape> view = gphash::view_of<Shape>(pool_, pool_.shape().top_level);
+    const index::View<Shape> view = gphash::view_of<Shape>(pool_, pool_.shape().top_level);
     gphash::each_slot<Shape>(pool_, [&](Slot* slot, SlotState state, std::uint64_t key) {
-      if constexpr (Shape::kVariable) {
-        const bool occupied = state == SlotState::occupied;
-        if (occupied && !index::is_whole_pair(memory::QuietMemory{}, view, key, slot->word))
-          state = SlotState::misplaced;
-      }
+      if (state == SlotState::occupied && !Kind::is_whole(memory::QuietMemory{}, view, key, slot->word))
+        state = SlotState::misplaced;
       visit(slot, state, key);
     });
   }
@@ -54,25 +72,20 @@ class Salvage {
   /// Two copies of one key may share a cell: a move or a resize was interrupted.
   void note_owner(Slot* slot, SlotState state, std::uint64_t key) {
     if (!has_cell(state)) return;
-    Owner& owner = owner_of(slot);
+    Owner& owner = owners_.of(slot->word);
     const bool same =
         owner.count == Owner::nobody || (owner.count == Owner::one && owner.key == key &&
                                          owner.slot->word == slot->word && same_wide_key(owner.slot, slot));
     owner = {key, slot, same ? Owner::one : Owner::several};
   }
 
-  Owner& owner_of(const Slot* slot) {
-    if constexpr (Shape::kVariable) return owners_[heap::CellWord{slot->word}.begin()];
-    return owners_[slot->word - 1];
-  }
-
   bool same_wide_key(const Slot* a, const Slot* b) const {
     const std::uint32_t bytes = pool_.shape().key_bytes;
-    return bytes == 8 || Shape::kVariable || std::memcmp(index::wide_key(a), index::wide_key(b), bytes) == 0;
+    return gphash::key_words(bytes) == 1 || std::memcmp(index::wide_key(a), index::wide_key(b), bytes) == 0;
   }
 
   void empty_if_damaged(Slot* slot, SlotState state) {
-    const bool shared = has_cell(state) && owner_of(slot).count == Owner::several;
+    const bool shared = has_cell(state) && owners_.of(slot->word).count == Owner::several;
     if (!shared && state != SlotState::misplaced && state != SlotState::no_cell) return;
     *slot = Slot{};
     ++emptied_;
@@ -80,16 +93,15 @@ class Salvage {
 
   gphash::TableObject& pool_;
   const bool in_slot_;
-  /// By the cell that a slot names.
-  std::conditional_t<Shape::kVariable, std::unordered_map<std::uint64_t, Owner>, std::vector<Owner>> owners_;
+  Owners<Shape::kVariable> owners_;
   std::uint64_t emptied_ = 0;
 };
 
 }  // namespace
 
 std::uint64_t leave_out_damage(gphash::TableObject& pool) {
-  if (pool.shape().key_bytes == kVariableBytes) return Salvage<index::RuntimeVariableShape>(pool).run();
-  return Salvage<index::RuntimeShape>(pool).run();
+  return index::with_shape(pool.shape().key_bytes == kVariableBytes,
+                           [&]<class Shape>(std::type_identity<Shape>) { return Salvage<Shape>(pool).run(); });
 }
 
 }  // namespace holdfast::table

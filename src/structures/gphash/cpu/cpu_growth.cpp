@@ -6,6 +6,7 @@
 #include "core/both.hpp"
 #include "core/clock.hpp"
 #include "structures/gphash/cpu/cpu_machine.hpp"
+#include "structures/gphash/pair_check.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -41,9 +42,8 @@ void CpuMachine::require_whole() const {
 
 /// Adds cells to the heap. The caller holds `geometry_` alone.
 bool CpuMachine::grow_heap(std::uint64_t at_least) {
-  const std::uint64_t cells = std::max({at_least, pool_.cells() / 4, std::uint64_t{variable_ ? 8u : 1024u}});
-  const std::uint64_t most = pool_.most_cells_with(cells);
-  variable_ ? pair_cells_.prepare(most) : cells_.prepare(most);  // first: without memory for them nothing changes
+  const std::uint64_t cells = std::max({at_least, pool_.cells() / 4, cells_->least_growth()});
+  cells_->prepare(pool_.most_cells_with(cells));  // first: without memory for them nothing changes
   try {
     pool_.grow_heap(cells);
   } catch (const NoSpace&) {
@@ -51,11 +51,7 @@ bool CpuMachine::grow_heap(std::uint64_t at_least) {
   }
   HOLDFAST_ASSERT(pool_.cells() <= most);
   levels_.take_cells();
-  if (variable_) {
-    pair_cells_.extend(layout().heap_view());
-  } else {
-    cells_.extend(pool_.cells());
-  }
+  cells_->extend(layout().heap_view());
   ++heap_growths_;
   ++growth_;
   return true;
@@ -65,8 +61,7 @@ void CpuMachine::reserve(std::uint64_t items) {
   const std::unique_lock lock(geometry_);
   require_whole();
   while (layout().total_slots() / 10 * 9 < items) grow_index();
-  if (layout().in_slot() || variable_) return;  // the length of future pairs is unknown
-  const std::uint64_t cells = items + items / 32 + 64;
+  const std::uint64_t cells = layout().in_slot() ? 0 : cells_->cells_for(items);
   while (pool_.cells() < cells) {
     if (!grow_heap(cells - pool_.cells())) {
       throw NoSpace("no space in " + pool_.path() + " for " + std::to_string(items) +
@@ -84,9 +79,8 @@ void CpuMachine::clear() {
   }
   driver_->clear(layout().reserved_slot, 1);
   levels_.reset_tags();
-  heap::CellSet& cells = variable_ ? static_cast<heap::CellSet&>(pair_cells_) : cells_;
-  cells.begin(layout().heap_view());
-  cells.count_free();
+  cells_->begin(layout().heap_view());
+  cells_->count_free();
   items_ = 0;
   left_ = 0;
   forget_callers();
@@ -98,7 +92,6 @@ CheckReport CpuMachine::check() {
   require_whole();
   CheckReport report;
   report.slots = layout().total_slots();
-  report.cells = layout().in_slot() ? 0 : layout().cells;
   report.items = size();
   report.repaired_slots = levels_.mended().torn;
   report.finished_moves = levels_.mended().second_copies;
@@ -112,13 +105,11 @@ CheckReport CpuMachine::check() {
 }
 
 void CpuMachine::check_errors(CheckReport& report) {
-  while (cells_.reclaim() || pair_cells_.reclaim()) std::this_thread::yield();
-  report.free_cells = cells_.free();
-  heap::Cells fresh(epochs_);
-  heap::SlabCells fresh_pairs(epochs_);
+  while (cells_->reclaim()) std::this_thread::yield();
+  const std::unique_ptr<heap::CellSet> fresh = make_cells();
   const std::uint64_t held = levels_.held_claims();
   std::uint64_t wrong_tags = 0;
-  const Scan scan = levels_.verify(variable_ ? static_cast<heap::CellSet&>(fresh_pairs) : fresh, wrong_tags);
+  const Scan scan = levels_.verify(*fresh, wrong_tags);
   report.errors.insert(report.errors.end(), scan.damage.begin(), scan.damage.end());
   const auto expect = [&](bool holds, const std::string& what) {
     if (!holds) report.errors.push_back(what);
@@ -130,32 +121,18 @@ void CpuMachine::check_errors(CheckReport& report) {
   expect(scan.second_copies == 0, std::to_string(scan.second_copies) + " keys are in the table twice");
   expect(items == report.items,
          "the table counts " + std::to_string(report.items) + " items, its slots hold " + std::to_string(items));
-  if (variable_) {
-    check_cells(report, scan, fresh_pairs);
-  } else if (!layout().in_slot()) {
-    expect(report.free_cells + items == report.cells, std::to_string(report.cells) + " cells, but " +
-                                                          std::to_string(items) + " live and " +
-                                                          std::to_string(report.free_cells) + " free");
-  }
   expect(wrong_tags == 0, std::to_string(wrong_tags) + " tag words did not agree with their slots");
-}
-
-/// The cells that slots name are those that the table believes to be in use, and every pair is as it was written.
-void CpuMachine::check_cells(CheckReport& report, const Scan& scan, const heap::SlabCells& fresh) {
-  const heap::HeapUse believed = pair_cells_.use(), found = fresh.use();
+  const heap::HeapUse believed = cells_->use(), found = fresh->use();
   report.cells = believed.used_cells + believed.free_cells;
   report.free_cells = believed.free_cells;
-  if (!(believed == found)) {
-    report.errors.push_back("the table believes " + std::to_string(believed.used_cells) + " cells in " +
-                            std::to_string(believed.used_slabs) + " slabs to be in use, its slots name " +
-                            std::to_string(found.used_cells) + " in " + std::to_string(found.used_slabs));
-  }
-  if (scan.left != static_cast<std::uint64_t>(left_.load())) {
-    report.errors.push_back("the table counts " + std::to_string(left_) +
-                            " bytes that pairs leave of their cells, its slots " + std::to_string(scan.left));
-  }
+  expect(believed == found, "the table believes " + std::to_string(believed.used_cells) + " cells in " +
+                                std::to_string(believed.used_slabs) + " slabs to be in use, its slots name " +
+                                std::to_string(found.used_cells) + " in " + std::to_string(found.used_slabs));
+  expect(scan.left == static_cast<std::uint64_t>(left_.load()),
+         "the table counts " + std::to_string(left_) + " bytes that pairs leave of their cells, its slots " +
+             std::to_string(scan.left));
   if (!scan.damage.empty()) return;
-  const std::vector<std::string> damage = levels_.verify_pairs();
+  const std::vector<std::string> damage = verify_pairs(layout());
   report.errors.insert(report.errors.end(), damage.begin(), damage.end());
 }
 

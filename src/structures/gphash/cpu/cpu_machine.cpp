@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "core/both.hpp"
@@ -38,9 +37,11 @@ std::uint64_t hash_of_key(const std::byte* key, std::uint32_t key_bytes, std::ui
   return key_bytes == 8 ? hash_key(word(0), seed) : hash_words(key_bytes / 8, seed, word);
 }
 
-/// How many rows from `from` on have no more than so many bytes in an array of pairs; `rows` at most, one at least.
-std::size_t rows_within(const std::uint64_t* offsets, std::size_t from, std::size_t rows) {
-  if (offsets == nullptr) return rows;
+/// How many rows from `from` on have no more than so many bytes in an array, whose rows have `each` where there are no offsets; `rows` at
+/// most, one at least.
+std::size_t rows_within(const std::uint64_t* offsets, std::uint64_t each, std::size_t from, std::size_t rows) {
+  if (offsets == nullptr)
+    return std::min(rows, std::max(kSubBatch, kBytesBetweenStops / std::max(each, std::uint64_t{1})));
   const std::uint64_t* const begin = offsets + from + 1;
   const auto beyond = std::upper_bound(begin, begin + rows, offsets[from] + kBytesBetweenStops);
   return std::max<std::size_t>(1, static_cast<std::size_t>(beyond - begin));
@@ -50,12 +51,11 @@ std::size_t rows_within(const std::uint64_t* offsets, std::size_t from, std::siz
 
 /// What one thread has taken and released.
 struct CpuMachine::PerThread {
-  PerThread(CpuMachine& machine, bool changes) : holders(machine.holders_), holds(changes), cells(machine.cells_) {
-    if (machine.variable_) cells.pairs = &pairs.emplace(machine.pair_cells_);
+  PerThread(CpuMachine& machine, bool changes) : holders(machine.holders_), holds(changes), cells(*machine.cells_) {
     if (holds) ++holders.came;
   }
   ~PerThread() {
-    settle(true);  // before it is counted: who waits may find its cells
+    cells.settle(true);  // before it is counted: who waits may find its cells
     if (holds) ++holders.went;
   }
   PerThread(const PerThread&) = delete;
@@ -64,12 +64,6 @@ struct CpuMachine::PerThread {
   Holders& holders;
   const bool holds;  ///< only who changes the table takes cells
   heap::ThreadCells cells;
-  std::optional<heap::ThreadSlabCells> pairs;
-  void prepare(std::size_t operations) { pairs ? pairs->prepare(operations) : cells.prepare(operations); }
-  void settle(bool all) {
-    cells.settle(all);
-    if (pairs) pairs->settle(all);
-  }
 };
 
 /// What the threads of one batch share.
@@ -101,11 +95,10 @@ CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
       options_(options),
       own_calls_(options.calls == nullptr ? std::make_unique<threads::CallSlots>() : nullptr),
       calls_(options.calls == nullptr ? *own_calls_ : *options.calls),
-      variable_(key_bytes_ == kVariableBytes),
+      cells_(make_cells()),
       workers_(thread_count(options.threads)),
-      driver_(make_driver(shape_of(pool.shape()), variable_, pool.persist())),
-      levels_(pool, {options.shared_bias, options.moves}, *driver_,
-              variable_ ? static_cast<heap::CellSet&>(pair_cells_) : cells_, workers_) {
+      driver_(make_driver(shape_of(pool.shape()), pool.persist())),
+      levels_(pool, {options.shared_bias, options.moves}, *driver_, *cells_, workers_) {
   recover();
 }
 
@@ -122,9 +115,9 @@ std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) cons
   const std::size_t rows = std::min(kChunk, batch.size - from);
   if (!in_pieces(batch)) return rows;
   const std::size_t few = std::min(rows, kSubBatch * kSubBatchesBetweenStops * workers_.threads());
-  if (!variable_) return std::min(few, std::max(kSubBatch, kBytesBetweenStops / (key_bytes_ + value_bytes_)));
-  const VariableLength& parts = *batch.variable;
-  return std::min(rows_within(parts.key_offsets, from, few), rows_within(parts.value_offsets, from, few));
+  const VariableLength parts = parts_of(batch);
+  return std::min(rows_within(parts.key_offsets, key_bytes_, from, few),
+                  rows_within(parts.value_offsets, value_bytes_, from, few));
 }
 
 /// The rows of a batch, without statuses where it has none.
@@ -134,9 +127,8 @@ Work CpuMachine::work_of(const Batch& batch, OpSet ops, std::uint64_t score) con
   work.keys = static_cast<const std::byte*>(batch.keys);
   work.mask = batch.mask;
   work.changes = ops.changes();
-  if (!variable_) return work;
   work.rows.verify = options_.verify;
-  const VariableLength& parts = *batch.variable;
+  const VariableLength parts = parts_of(batch);
   work.key_offsets = parts.key_offsets;
   work.rows.value_offsets = parts.value_offsets;
   if (parts.blobs != nullptr) work.rows.blobs = parts.blobs->rows();
@@ -154,7 +146,8 @@ void CpuMachine::count_statuses(const Work& work, std::size_t from, std::size_t 
 std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) {
   Share share{.batch = batch, .index_full = {}, .heap_full = {}, .blobs = {}, .damaged = {}};
   std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
-  if (from == 0 && variable_ && batch.variable->blobs != nullptr) batch.variable->blobs->reset(batch.size);
+  Blobs* const blobs = parts_of(batch).blobs;
+  if (from == 0 && blobs != nullptr) blobs->reset(batch.size);
   Work work = work_of(batch, ops, score);
   if (batch.statuses == nullptr) work.rows.statuses = scratch.data();
   std::size_t at = from;
@@ -201,8 +194,9 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
   HOLDFAST_ASSERT(parts <= 256 && size <= kChunk);
   std::vector<std::uint8_t> part(size);
   for (std::size_t i = 0; i < size; ++i) {
-    const std::uint64_t hash = variable_ ? index::hash_of(work.key_part(work.base + i), seed_)
-                                         : hash_of_key(work.keys + (work.base + i) * key_bytes_, key_bytes_, seed_);
+    const std::uint64_t hash = key_bytes_ == kVariableBytes
+                                   ? index::hash_of(work.key_part(work.base + i), seed_)
+                                   : hash_of_key(work.keys + (work.base + i) * key_bytes_, key_bytes_, seed_);
     part[i] = static_cast<std::uint8_t>(((hash >> 32) * parts) >> 32);
     ++bounds[part[i] + 1];
   }
@@ -229,7 +223,7 @@ void CpuMachine::run_share(Work work, Share& share) {
       {
         const std::shared_lock lock(geometry_);
         require_whole();
-        if (work.changes && !layout().in_slot()) mine.prepare(std::min(work.size, kSubBatch));
+        if (work.changes && !layout().in_slot()) mine.cells.prepare(std::min(work.size, kSubBatch));
         seen_growth = growth_;
         std::shared_lock still(still_, std::defer_lock);
         if (work.changes) still.lock();
@@ -243,8 +237,8 @@ void CpuMachine::run_share(Work work, Share& share) {
           moved.clear();
         }
       }
-      if (mine.pairs) mine.pairs->require_memory();
-      mine.settle(false);
+      mine.cells.require_memory();
+      mine.cells.settle(false);
       HOLDFAST_ASSERT(at <= progress.next && progress.next <= work.size);
       at = progress.next;
       if (progress.outcome == index::Outcome::done) continue;
@@ -262,27 +256,21 @@ void CpuMachine::run_share(Work work, Share& share) {
 
 /// Cells that are free after all, once the batches that may read them end.
 bool CpuMachine::find_cells(PerThread& mine) {
-  mine.settle(true);
-  bool waited = false;
-  while (variable_ ? pair_cells_.reclaim() : cells_.reclaim()) {
-    waited = true;
-    std::this_thread::yield();
-  }
-  if (!variable_) return waited || cells_.has(true);  // a heap that can grow does so before its reserve is used up
-  return mine.pairs->has_missing();
+  mine.cells.settle(true);
+  while (cells_->reclaim()) std::this_thread::yield();
+  return mine.cells.has_missing();
 }
 
 /// An update in a full heap needs a cell only until it lets another go, and inserts leave some for that (rule 6). Where
 /// none is free, other threads have them, and give them back. False if no thread has: then only a larger heap would help.
 bool CpuMachine::await_cells(PerThread& mine) {
-  if (variable_ ? mine.pairs->missing().adds_key : mine.cells.missing_adds_key()) return false;
-  mine.settle(true);
+  if (mine.cells.missing_adds_key()) return false;
+  mine.cells.settle(true);
   ++holders_.went;
   // ends: another thread gives cells back, or no thread has any
   for (;; std::this_thread::yield()) {
     const std::uint64_t went = holders_.went;
-    const bool retired = variable_ ? pair_cells_.reclaim() : cells_.reclaim();
-    const bool has = variable_ ? mine.pairs->has_missing() : cells_.has(false);
+    const bool retired = cells_->reclaim(), has = mine.cells.has_missing();
     // No other thread had cells when `went` was read, and none came since.
     const bool alone = holders_.came == went;
     if (has || (alone && !retired)) {
@@ -332,17 +320,13 @@ void CpuMachine::stats(Stats& stats) const {
   const std::shared_lock lock(geometry_);
   stats.space.size = size();
   stats.space.slots = layout().total_slots();
-  stats.space.cells = layout().in_slot() ? 0 : layout().cells;
-  stats.space.free_cells = cells_.free();
-  if (variable_) {
-    const heap::HeapUse use = pair_cells_.use();
-    stats.space.cells = use.used_cells + use.free_cells;
-    stats.space.free_cells = use.free_cells;
-    stats.pairs.heap_bytes = layout().cells * layout().cell_bytes;
-    stats.pairs.slab_bytes = use.used_slabs * layout().cell_bytes;
-    stats.pairs.live_bytes = use.used_bytes;
-    stats.pairs.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
-  }
+  const heap::HeapUse use = cells_->use();
+  stats.space.cells = use.used_cells + use.free_cells;
+  stats.space.free_cells = use.free_cells;
+  stats.pairs.heap_bytes = use.all_slabs * layout().cell_bytes;
+  stats.pairs.slab_bytes = use.used_slabs * layout().cell_bytes;
+  stats.pairs.live_bytes = use.used_bytes;
+  stats.pairs.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
   const Tally of_callers = tally_of_callers();
   stats.work.moves = moves_ + of_callers.moves;
   stats.work.claim_misses = claim_misses_ + of_callers.claim_misses;

@@ -68,13 +68,13 @@ class CpuMachine final : public Machine {
   void forget_callers();
 
   // cpu_growth.cpp: recovery and resizing
+  std::unique_ptr<heap::CellSet> make_cells() { return heap::make_cells(key_bytes_ == kVariableBytes, epochs_); }
   const Layout& layout() const { return levels_.layout(); }
   void recover();
   void grow_index();
   void require_whole() const;
   bool grow_heap(std::uint64_t at_least);
   void check_errors(CheckReport& report);
-  void check_cells(CheckReport& report, const Scan& scan, const heap::SlabCells& fresh);
 
   gphash::TableObject& pool_;
   const std::uint32_t key_bytes_, value_bytes_;  ///< of the pool, which never change: for use without `geometry_`
@@ -83,9 +83,7 @@ class CpuMachine final : public Machine {
   const std::unique_ptr<threads::CallSlots> own_calls_;  ///< where the options have none
   threads::CallSlots& calls_;
   reclaim::Epochs epochs_{calls_};
-  const bool variable_;  ///< pairs of any length
-  heap::Cells cells_{epochs_};
-  heap::SlabCells pair_cells_{epochs_};  ///< in place of `cells_`
+  const std::unique_ptr<heap::CellSet> cells_;
   threads::ThreadTeam workers_;
   std::unique_ptr<Driver> driver_;
   LevelMaintenance<gphash::TableObject> levels_;

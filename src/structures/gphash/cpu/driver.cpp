@@ -5,9 +5,9 @@
 
 namespace holdfast::machine::cpu {
 
-std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, bool variable, const memory::Persist& persist) {
+std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, const memory::Persist& persist) {
   const auto make = threads::best_of(make_portable_driver, make_avx2_driver, make_avx512_driver);
-  return make(shape, variable, persist);
+  return make(shape, persist);
 }
 
 }  // namespace holdfast::machine::cpu

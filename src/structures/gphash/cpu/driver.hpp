@@ -82,9 +82,6 @@ class Driver {
   /// The same for row 0, which has no mask, of a batch with one operation for all rows.
   virtual index::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const = 0;
 
-  /// Reads every pair that buckets [begin, end) of a rank name, and reports those that are not as they were written.
-  virtual void check_pairs(unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) const = 0;
-
   /// Reads buckets [begin, end) of a rank, builds their tags, empties torn slots and marks live cells.
   virtual void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, heap::CellSet& cells,
                     Scan& scan) const = 0;
@@ -107,13 +104,10 @@ class Driver {
 };
 
 /// The driver for this CPU (or for HOLDFAST_TILE=portable|avx2|avx512 in the environment), this shape and these flushes.
-std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, bool variable, const memory::Persist& persist);
+std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
 
-std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, bool variable,
-                                             const memory::Persist& persist);
-std::unique_ptr<Driver> make_avx2_driver(const index::RuntimeShape& shape, bool variable,
-                                         const memory::Persist& persist);
-std::unique_ptr<Driver> make_avx512_driver(const index::RuntimeShape& shape, bool variable,
-                                           const memory::Persist& persist);
+std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+std::unique_ptr<Driver> make_avx2_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+std::unique_ptr<Driver> make_avx512_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
 
 }  // namespace holdfast::machine::cpu

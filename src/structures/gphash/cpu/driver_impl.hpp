@@ -20,7 +20,6 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
   using Memory = typename Group::Memory;
   using Candidate = typename Group::Candidate;
   using Flight = typename Group::Flight;
-  static constexpr std::size_t kGroup = Group::kGroup;
   static_assert(index::OperationTile<Tile, Memory, Shape>);
 
  public:
@@ -46,7 +45,7 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
           Group::skip(work.rows, row);
           continue;
         }
-        const index::Key key = Group::key_of(view, work, row);
+        const index::Key key = Group::Access::key_of(view, work, row);
         bool is_early = false;
         if (mixed) {
           const std::uint64_t hash = Candidate(view, key).hash();
@@ -82,11 +81,10 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
 };
 
 template <class Tile>
-std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, bool variable,
-                                        const memory::Persist& persist) {
+std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, const memory::Persist& persist) {
   // A shape takes a compiler ten seconds and a module 80 KB, so only keys of 8 bytes in the default configuration have one of
   // their own, and only they have code without flushes; the others ask at each.
-  if (variable) return std::make_unique<DriverImpl<Tile, index::RuntimeVariableShape, true>>(shape, persist);
+  if (shape.variable_) return std::make_unique<DriverImpl<Tile, index::RuntimeVariableShape, true>>(shape, persist);
   if (shape.wide() || !index::is_default(shape))
     return std::make_unique<DriverImpl<Tile, index::RuntimeShape, true>>(shape, persist);
   if (persist.flushes()) return std::make_unique<DriverImpl<Tile, index::DefaultShape, true>>(shape, persist);

@@ -9,10 +9,7 @@
 #include <cstring>
 
 #include "core/both.hpp"
-#include "structures/gphash/cpu/driver.hpp"
-#include "structures/gphash/cpu/prefetch.hpp"
-#include "structures/gphash/cpu/simd/tile.hpp"
-#include "structures/gphash/cpu/verify.hpp"
+#include "structures/gphash/cpu/item_access.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -25,7 +22,7 @@ struct Groups {
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
   using Ask = Prefetch<Tile, Shape>;
-  static constexpr std::size_t kGroup = 64;  // in flight: enough for every line-fill buffer; a bit of a word each
+  using Access = ItemAccess<Tile, Shape, kMayFlush, Shape::kVariable>;
 
   /// Keys of a group, by their hashes. It may have others too.
   class KeyBits {
@@ -49,15 +46,6 @@ struct Groups {
     std::uint64_t word;
   };
 
-  static index::Key key_of(const View& view, const Work& work, std::size_t row) {
-    if constexpr (Shape::kVariable) {
-      const index::Part key = work.key_part(row);
-      return {index::hash_of(key, view.seed), key};
-    } else {
-      return index::given_key<Memory>(view, work.keys + row * view.key_bytes());
-    }
-  }
-
   static void skip(const index::Rows& rows, std::size_t row) {
     rows.statuses[row] = Status::not_run;
     if (rows.found) rows.found[row] = false;
@@ -69,12 +57,10 @@ struct Groups {
   /// True if a pair that the row met, or that its answer was read from, is damaged. Then it does not run, or its answer goes.
   static bool skip_damaged(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
                            bool answered, Tally& tally) {
-    if constexpr (Shape::kVariable) {
-      if (!is_damaged(Tile{}, memory, view, flight.candidates, answered && flight.slot ? flight.word : 0)) return false;
-      ++tally.damaged;
-      skip(rows, flight.row);
-    }
-    return Shape::kVariable;
+    if (!Access::is_damaged(view, memory, flight, answered)) return false;
+    ++tally.damaged;
+    skip(rows, flight.row);
+    return true;
   }
 
   /// Where in the work the flight of `row` stands: within one group after `first`.
@@ -111,15 +97,8 @@ struct Groups {
   }
 
  protected:
-  static constexpr std::size_t kLinesAhead = 16;  // of one value
   // 50 KB each; beside flushes, which take much longer than calls, it is not worth that.
   static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide && !kMayFlush;
-
-  static Blob copy_part(const Memory& memory, const index::Part& part, Arena& arena) {
-    std::byte* const to = arena.take(part.size);
-    memory.read_bytes(to, part.data, part.size);
-    return {to, part.size};
-  }
 
   /// Addresses of slots that a group will read, each of another line as a rule. One tag in twenty that matches is of
   /// another key, so a key may have several; those beyond the space are fetched when they are read.
@@ -160,40 +139,6 @@ struct Groups {
     for (std::size_t i = 0; i < ahead.count; ++i) Ask::line(ahead.address[i]);
   }
 
-  static void prefetch_value(const index::Rows& rows, const std::byte* cell) {
-    const std::size_t bytes = std::min<std::size_t>(rows.value_bytes, kLinesAhead * memory::kLine);
-    for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
-    Ask::line(cell + bytes - 1);
-  }
-
-  /// Among changes: the value that its slots name now, or its score. Others may change them before it is read, so this is a hint.
-  static void prefetch_cell_of(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
-                               bool reads) {
-    const Tile tile;
-    const auto tags = tile.load_tags(memory, view, flight.candidates);
-    const LaneMask hits = tile.match(view, flight.candidates, tags, flight.candidates.tag());
-    const Item item = tile.first_item(memory, view, flight.candidates, hits);
-    if (!item || item.word - 1 >= view.cells) return;
-    if (reads) prefetch_value(rows, view.cell(item.word - 1) + rows.column);
-    if (view.score == Score::frequency) Ask::line(view.score_of(item.word - 1));
-  }
-
-  /// Asks for the pairs of the slots that have the key's fingerprint: those that a search compares. `whole`: it copies them, too.
-  static void prefetch_pairs(const View& view, const Memory& memory, const Candidate& candidates, LaneMask hits,
-                             bool whole) {
-    for (; hits != 0; hits &= hits - 1) {
-      const Slot* const slot = candidates.slot(view, lowest_bit(hits));
-      if (memory.load(&slot->key) != candidates.stored_key()) continue;
-      const std::uint64_t word = memory.load(&slot->word);
-      if (word == 0) continue;
-      const heap::CellWord pair{word};
-      const std::byte* const cell = view.heap + pair.begin();
-      const std::size_t lines = whole ? kLinesAhead : 2;
-      const std::size_t bytes = std::min<std::size_t>(pair.pair_bytes(), lines * memory::kLine);
-      for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
-    }
-  }
-
   /// `kReserved`: the reserved key is among them.
   template <bool kReserved>
   static void find_group(const View& whole_view, const Memory& memory, const index::Rows& rows, Flight* flights,
@@ -210,16 +155,7 @@ struct Groups {
       ahead.add(view, candidates, seen.hits);
     }
     prefetch_all(ahead);
-    if constexpr (Shape::kVariable) {
-      for (const Flight* flight = flights; flight != flights + count; ++flight) {
-        prefetch_pairs(view, memory, flight->candidates, flight->seen.hits, rows.blobs != nullptr);
-      }
-    }
-    const std::byte* cells[kGroup];
-    std::size_t asked = 0;
-    const bool in_cells = !Shape::kVariable && !view.in_slot();
-    const bool reads = in_cells && rows.out != nullptr && rows.value_bytes != 0;
-    const bool scores = in_cells && rows.scores != nullptr;
+    Access::prefetch_compared(view, memory, rows, flights, count);
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       const Candidate candidates = flight->candidates;
       if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
@@ -229,15 +165,7 @@ struct Groups {
       flight->word = found.item.word;
     }
     find_in_order(whole_view, memory, flights, count, tally);
-    if (reads || scores) {
-      for (const Flight* flight = flights; flight != flights + count; ++flight) {
-        if (flight->slot != nullptr) cells[asked++] = view.cell(flight->word - 1);
-      }
-    }
-    for (std::size_t i = 0; i < asked; ++i) {
-      if (reads) prefetch_value(rows, cells[i] + rows.column);
-      if (scores) Ask::line(cells[i] + view.score_at());
-    }
+    Access::prefetch_found(view, rows, flights, count);
     for (const Flight* flight = flights; flight != flights + count; ++flight) {
       answer(view, memory, rows, flight->row, {flight->slot, flight->word, 0});
     }
@@ -285,36 +213,9 @@ struct Groups {
 
   static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
                      const Item& item) {
-    const Op op = rows.op_of(row);
     rows.statuses[row] = item ? Status::found : Status::not_found;
     if (rows.found) rows.found[row] = static_cast<bool>(item);
-    if constexpr (Shape::kVariable) {
-      const bool wanted = rows.blobs != nullptr && reads_value(op);
-      if (item && wanted) {
-        rows.blobs[row] = copy_part(memory, index::pair_at(memory, view, item.word).value, *rows.arena);
-      }
-      return;
-    }
-    if (rows.scores) rows.scores[row] = item ? memory.load_value(view.score_of(item.word - 1)) : 0;
-    std::byte* const to = reads_value(op) ? rows.result(row) : nullptr;
-    if (to == nullptr) return;
-    if (item) {
-      copy_value(view, memory, rows, to, item);
-    } else {
-      std::memset(to, 0, rows.value_bytes);
-    }
-  }
-
-  static void copy_value(const View& view, const Memory& memory, const index::Rows& rows, std::byte* to,
-                         const Item& item) {
-    const std::size_t bytes = rows.value_bytes;
-    if (!view.in_slot()) {
-      memory.read_bytes(to, view.cell(item.word - 1) + rows.column, bytes);
-    } else if (bytes == 8) {
-      std::memcpy(to, &item.word, 8);
-    } else {
-      std::memcpy(to, reinterpret_cast<const std::byte*>(&item.word) + rows.column, bytes);
-    }
+    Access::answer(view, memory, rows, row, item);
   }
 
   template <bool kReserved>
@@ -336,22 +237,7 @@ struct Groups {
     HOLDFAST_ASSERT(count <= kGroup);
     const View view = whole_view;
     ask_group<kReserved>(view, memory, work.rows, flights, count);
-    const bool reads = work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot();
-    if (Memory::kLooksAhead && (reads || view.score == Score::frequency)) {
-      for (std::size_t i = 0; i < count; ++i) {
-        const bool reads_this = reads && reads_value(work.rows.op_of(flights[i].row)) && work.rows.value_bytes != 0;
-        if (reads_this || view.score == Score::frequency)
-          prefetch_cell_of(view, memory, work.rows, flights[i], reads_this);
-      }
-    }
-    if constexpr (Shape::kVariable) {
-      const Tile tile;
-      for (std::size_t i = 0; i < count; ++i) {
-        const Candidate& candidates = flights[i].candidates;
-        const auto tags = tile.load_tags(memory, view, candidates);
-        prefetch_pairs(view, memory, candidates, tile.match(view, candidates, tags, candidates.tag()), false);
-      }
-    }
+    Access::prefetch_changed(view, memory, work.rows, flights, count);
     for (std::size_t i = 0; i < count; ++i) {
       const Flight& flight = flights[i];
       if (work.rows.verify && skip_damaged(view, memory, work.rows, flight, false, tally)) continue;

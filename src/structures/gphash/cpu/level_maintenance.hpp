@@ -77,8 +77,6 @@ class LevelMaintenance {
   /// Forgets all tags: every slot was emptied.
   void reset_tags() { std::fill_n(layout_.tags, layout_.tag_words(), 0); }
 
-  /// Reads every variable-length pair. Returns what is wrong with some of them.
-  std::vector<std::string> verify_pairs();
   /// Reads everything again, into other tags and `cells`, changing nothing. `wrong_tags`: words that did not agree.
   Scan verify(heap::CellSet& cells, std::uint64_t& wrong_tags);
   /// Claims on keys. Where nothing runs none is held.
@@ -278,15 +276,6 @@ std::uint64_t LevelMaintenance<Pool>::held_claims() const {
   std::uint64_t held = 0;
   for (std::uint64_t at = 0; at < layout_.reserved_index(); at += apart) held += index::is_claimed(layout_.tags[at]);
   return held + index::is_claimed(layout_.tags[layout_.reserved_index()]);
-}
-
-template <class Pool>
-std::vector<std::string> LevelMaintenance<Pool>::verify_pairs() {
-  Scan total;
-  each_part(total, [&](unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) {
-    driver_.check_pairs(rank, begin, end, scan);
-  });
-  return total.damage;
 }
 
 template <class Pool>

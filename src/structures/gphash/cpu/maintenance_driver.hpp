@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
 #include "reclaim/epochs.hpp"
 #include "structures/gphash/cpu/bucket_items.hpp"
@@ -13,6 +12,7 @@
 #include "structures/gphash/cpu/prefetch.hpp"
 #include "structures/gphash/cpu/simd/tile.hpp"
 #include "structures/gphash/protocol/recover.hpp"
+#include "structures/gphash/slot_damage.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -33,25 +33,9 @@ class MaintenanceDriver : public Driver {
   }
 
   const char* tile() const final { return Tile::kName; }
-  void set_layout(const Layout& layout) final { view_ = view_as<Shape>(layout); }
-
-  void check_pairs(unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) const final {
-    if constexpr (Shape::kVariable) {
-      const CellFree reader(persist_);
-      for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
-        for (unsigned s = 0; s < view_.shape.slots(); ++s) {
-          std::uint64_t key = 0, word = 0;
-          std::uint8_t tag = 0;
-          const Slot* const slot = view_.slot(rank, bucket, s);
-          const auto state = index::inspect_slot(reader.memory, view_, rank, bucket, slot, key, word, tag);
-          if (state != index::SlotState::occupied || index::is_whole_pair(reader.memory, view_, key, word)) continue;
-          if (scan.damage.size() >= 16) return;
-          scan.damage.push_back("level " + std::to_string(view_.top_level - rank) + " bucket " +
-                                std::to_string(bucket) + " slot " + std::to_string(s) +
-                                " names a pair whose checksum is wrong");
-        }
-      }
-    }
+  void set_layout(const Layout& layout) final {
+    view_ = view_as<Shape>(layout);
+    layout_ = layout;
   }
 
   void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, heap::CellSet& cells,
@@ -108,7 +92,7 @@ class MaintenanceDriver : public Driver {
       }
     }
     if (scan.second_copies == before) {
-      scan.damage.push_back("two keys share cell " + cell_name(__atomic_load_n(&slot->word, __ATOMIC_RELAXED)));
+      scan.damage.push_back(describe_shared(layout_, __atomic_load_n(&slot->word, __ATOMIC_RELAXED)));
     }
   }
 
@@ -185,6 +169,7 @@ class MaintenanceDriver : public Driver {
 
  protected:
   index::View<Shape> view_;
+  Layout layout_;  ///< the same, for messages
   memory::Persist persist_;
 
  private:
@@ -216,7 +201,8 @@ class MaintenanceDriver : public Driver {
         continue;
       }
       if (state != index::SlotState::occupied) {
-        report(scan.damage, state, rank, bucket, s, key, word);
+        if (scan.damage.size() < 16)
+          scan.damage.push_back(describe({state, view_.top_level - rank, s, bucket, key, word}, layout_));
         continue;
       }
       tags |= std::uint64_t{tag} << (8 * (s - first));
@@ -228,14 +214,9 @@ class MaintenanceDriver : public Driver {
 
   /// False if a slot that was read before names the cell, too.
   static bool mark_live(heap::CellSet& cells, std::uint64_t word, Scan& scan) {
-    if constexpr (Shape::kVariable) {
-      if (!static_cast<heap::SlabCells&>(cells).mark_live(word)) return false;
-      scan.left += heap::CellWord{word}.left();
-      return true;
-    } else {
-      static_cast<void>(scan);
-      return static_cast<heap::Cells&>(cells).mark_live(word - 1);
-    }
+    if (!cells.mark_live(word)) return false;
+    scan.left += index::ItemKindOf<Shape>::left(word);
+    return true;
   }
 
   // Rehashing looks this many items ahead: at the tags of an item, and later at the slot that it will likely take.
@@ -250,18 +231,6 @@ class MaintenanceDriver : public Driver {
     if (empty != 0) Ask::line(candidates.slot(view_, index::choose_lane(view_, candidates, empty)));
   }
 
-  std::string cell_name(std::uint64_t word) const {
-    if constexpr (Shape::kVariable) {
-      const heap::CellWord pair{word};
-      return std::to_string(pair.begin()) + " of class " + std::to_string(pair.size_class());
-    }
-    return std::to_string(word - 1);
-  }
-
-  std::string name_of(std::uint64_t key) const {
-    return view_.has_fingerprints() ? "a key with fingerprint " + std::to_string(key) : "key " + std::to_string(key);
-  }
-
   /// False, with a report, if a slot of a drained level holds what cannot be.
   bool belongs(const Memory& memory, unsigned level, std::uint64_t bucket, const Slot* slot, Drained& drained) const {
     const std::uint64_t key = slot->key, word = slot->word;
@@ -270,21 +239,9 @@ class MaintenanceDriver : public Driver {
     bool here = false;
     for (unsigned j = 0; j < view_.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
     here &= !view_.wide() || index::has_own_hash(memory, view_, slot, key);
-    if (here && (view_.in_slot() || index::has_cell(memory, view_, word))) return true;
-    drained.damage.push_back("level " + std::to_string(level) + " bucket " + std::to_string(bucket) + " holds " +
-                             name_of(key) + ", which does not belong there");
+    if (here && (view_.in_slot() || index::ItemKindOf<Shape>::has_cell(memory, view_, word))) return true;
+    drained.damage.push_back(describe_misplaced(layout_, level, bucket, key));
     return false;
-  }
-
-  void report(std::vector<std::string>& damage, index::SlotState state, unsigned rank, std::uint64_t bucket,
-              unsigned slot, std::uint64_t key, std::uint64_t word) const {
-    if (damage.size() >= 16) return;
-    const std::string where = "level " + std::to_string(view_.top_level - rank) + " bucket " + std::to_string(bucket) +
-                              " slot " + std::to_string(slot);
-    damage.push_back(state == index::SlotState::no_cell
-                         ? where + " names cell " + cell_name(word) + " of " + std::to_string(view_.cells) +
-                               (Shape::kVariable ? " slabs" : "")
-                         : where + " holds " + name_of(key) + ", which does not belong there");
   }
 };
 

@@ -14,7 +14,7 @@
 #include <new>
 
 #include "core/failpoint.hpp"
-#include "heap/slab_cells.hpp"
+#include "heap/cells.hpp"
 #include "holdfast/blobs.hpp"
 #include "pool/medium/persist.hpp"
 #include "structures/gphash/host_words.hpp"
@@ -102,9 +102,9 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   std::uint64_t load_value(const std::uint64_t* word) const { return *word; }
   void store_value(std::uint64_t* word, std::uint64_t value) const { *word = value; }
 
-  std::uint64_t take_cell(bool adds_key) const { return cells_.take(adds_key); }
-  void return_cell(std::uint64_t cell) const { cells_.give_back(cell); }
-  void retire_cell(std::uint64_t cell) const { cells_.retire(cell); }
+  std::uint64_t take_cell(bool adds_key) const { return cells_.take(0, adds_key, nullptr); }
+  void return_cell(std::uint64_t cell) const { cells_.give_back(0, cell); }
+  void retire_cell(std::uint64_t cell) const { cells_.retire(cell + 1); }
 
   /// True if a part of a pair has these bytes.
   static bool same_bytes(const std::byte* stored, const std::byte* given, std::size_t bytes) {
@@ -115,7 +115,7 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   std::uint64_t take_pair(const index::View<Shape>& view, std::uint32_t bytes, bool adds_key) const {
     const unsigned size_class = heap::class_of(bytes);
     const auto enter = [&](std::uint64_t slab, unsigned c) { heap::enter_slab(*this, view.heap_view(), slab, c); };
-    const std::uint64_t begin = cells_.pairs->take(size_class, adds_key, enter);
+    const std::uint64_t begin = cells_.take(size_class, adds_key, enter);
     if (begin == heap::kNoCell) return 0;
     const auto pair = heap::CellWord::of(begin, size_class, bytes);
     tally_.left += pair.left();
@@ -124,11 +124,11 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   void return_pair(std::uint64_t word) const {
     const heap::CellWord pair{word};
     tally_.left -= pair.left();
-    cells_.pairs->give_back(pair.size_class(), pair.begin());
+    cells_.give_back(pair.size_class(), pair.begin());
   }
   void retire_pair(std::uint64_t word) const {
     tally_.left -= heap::CellWord{word}.left();
-    cells_.pairs->retire(word);
+    cells_.retire(word);
   }
 
   /// Space for what a read returns, or null: its run holds a claim, so the driver throws later.
@@ -136,7 +136,7 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
     try {
       return arena.take(bytes);
     } catch (const std::bad_alloc&) {
-      cells_.pairs->miss_memory();
+      cells_.miss_memory();
       return nullptr;
     }
   }

@@ -12,7 +12,7 @@ struct OneKey : private Groups<Tile, Shape, kMayFlush> {
   /// Runs row 0, which has no mask, and the operation of all rows.
   static index::Outcome run(const typename Base::View& view, const typename Base::Memory& memory, const Work& work,
                             Tally& tally) {
-    typename Base::Flight flight(0, view, Base::key_of(view, work, 0));
+    typename Base::Flight flight(0, view, Base::Access::key_of(view, work, 0));
     if (work.changes) {
       if (work.rows.verify && Base::skip_damaged(view, memory, work.rows, flight, false, tally)) {
         return index::Outcome::done;

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "structures/gphash/batch_rows.hpp"
 #include "structures/gphash/cpu/cpu_machine.hpp"
 #include "structures/gphash/pair_check.hpp"
 
@@ -12,7 +13,7 @@ namespace holdfast::machine::cpu {
 
 /// What the calls of one thread have counted: written by that thread alone, read by all.
 struct alignas(64) CpuMachine::Caller {
-  explicit Caller(heap::Cells& free) : cells(free) {}
+  explicit Caller(heap::CellSet& free) : cells(free) {}
 
   std::atomic<std::int64_t> items{0}, left{0};
   std::atomic<std::uint64_t> moves{0}, claim_misses{0}, retries{0};
@@ -36,7 +37,7 @@ CpuMachine::Caller* CpuMachine::this_caller() {
   std::atomic<Caller*>& entry = callers_[threads::thread_number()];
   Caller* caller = entry.load(std::memory_order_relaxed);
   if (caller == nullptr) {
-    caller = new (std::nothrow) Caller(cells_);
+    caller = new (std::nothrow) Caller(*cells_);
     entry.store(caller, std::memory_order_release);
   }
   return caller;
@@ -74,7 +75,7 @@ std::size_t CpuMachine::run_few(const Batch& batch, OpSet ops, std::uint64_t sco
   if (batch.size > kFewRows || (changes && (!layout().in_slot() || exports_.want_moves()))) return from;
   Caller* const caller = this_caller();
   if (caller == nullptr) return from;
-  Blobs* const blobs = variable_ ? batch.variable->blobs : nullptr;
+  Blobs* const blobs = parts_of(batch).blobs;
   if (from == 0 && blobs != nullptr) blobs->reset(batch.size);
   Status scratch[kFewRows];
   Work work = work_of(batch, ops, score);

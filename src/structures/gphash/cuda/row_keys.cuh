@@ -14,26 +14,31 @@ __device__ index::Part key_part(const Job& job, std::uint64_t row) {
   return {job.keys + begin, static_cast<std::uint32_t>(job.key_offsets[row + 1] - begin)};
 }
 
-/// The key of a row.
+// By the kind of item: the key of a row, and the same where its word, of other than narrow keys the hash, is known already.
 template <class Shape, class Job>
-__device__ index::Key key_of_row(const View<Shape>& view, const Job& job, std::uint64_t row) {
-  if constexpr (Shape::kVariable) {
-    const index::Part part = key_part(job, row);
-    return {index::hash_of(part, view.seed), part};
-  } else {
-    return index::given_key<CudaMemory>(view, job.keys + row * view.key_bytes());
-  }
+__device__ index::Key key_of_row(index::ItemKind<true>, const View<Shape>& view, const Job& job, std::uint64_t row) {
+  const index::Part part = key_part(job, row);
+  return {index::hash_of(part, view.seed), part};
+}
+template <class Shape, class Job>
+__device__ index::Key key_of_row(index::ItemKind<true>, const View<Shape>&, const Job& job, std::uint64_t row,
+                                 std::uint64_t word) {
+  return {word, key_part(job, row)};
+}
+template <class Shape, class Job>
+__device__ index::Key key_of_row(index::ItemKind<false>, const View<Shape>& view, const Job& job, std::uint64_t row) {
+  return index::given_key<CudaMemory>(view, job.keys + row * view.key_bytes());
+}
+template <class Shape, class Job>
+__device__ index::Key key_of_row(index::ItemKind<false>, const View<Shape>& view, const Job& job, std::uint64_t row,
+                                 std::uint64_t word) {
+  if (!view.wide()) return word;
+  return {word, job.keys + row * view.key_bytes(), false};
 }
 
-/// The same where its word, of other than narrow keys the hash, is known already.
-template <class Shape, class Job>
-__device__ index::Key key_of_row(const View<Shape>& view, const Job& job, std::uint64_t row, std::uint64_t word) {
-  if constexpr (Shape::kVariable) {
-    return {word, key_part(job, row)};
-  } else {
-    if (!view.wide()) return word;
-    return {word, job.keys + row * view.key_bytes(), false};
-  }
+template <class Shape, class Job, class... Word>
+__device__ index::Key key_of_row(const View<Shape>& view, const Job& job, std::uint64_t row, Word... word) {
+  return key_of_row(index::ItemKindOf<Shape>{}, view, job, row, word...);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -3,17 +3,9 @@
 
 #include <cstdint>
 
-#include "structures/gphash/protocol/recover.hpp"
+#include "structures/gphash/slot_damage.hpp"
 
 namespace holdfast::machine::cuda {
-
-/// A slot that holds what cannot be.
-struct Damage {
-  index::SlotState state;
-  std::uint32_t level;
-  std::uint32_t slot;
-  std::uint64_t bucket, key, word;
-};
 
 inline constexpr unsigned kDamages = 16;
 

@@ -68,7 +68,7 @@ class WarpTile : public Warp {
     return ballot(mine.value == tag);
   }
 
-  /// The foremost of the `hits` lanes whose slot is occupied by the key.
+  /// The foremost of the `hits` lanes whose slot is occupied by the key: each looks at one, and at the pair behind it.
   template <index::KeyMemory Memory, class Shape>
   __device__ Item first_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              LaneMask hits) const {
@@ -76,25 +76,12 @@ class WarpTile : public Warp {
     if constexpr (Shape::kMayBeWide) {
       if (view.wide()) return first_wide_item(memory, view, candidates, hits);
     }
-    if constexpr (Shape::kVariable) {
-      return first_pair_item(memory, view, candidates, hits);
-    } else {
-      return first_narrow_item(memory, view, candidates, hits);
-    }
-  }
-
-  template <memory::ReadableMemory Memory, class Shape>
-  __device__ Item first_narrow_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
-                                    LaneMask hits) const {
-    bool matches = false;
     std::uint64_t word = 0;
+    bool matches = false;
     __syncwarp();
     if ((hits >> lane_) & 1) {
       const Slot* const slot = candidates.slot(view, lane_);
-      if (memory.load(&slot->key) == candidates.stored_key()) {
-        word = memory.load(&slot->word);
-        matches = word != 0 || view.in_slot();
-      }
+      matches = index::ItemKindOf<Shape>::load_item(memory, view, candidates, slot, word);
     }
     const LaneMask found = ballot(matches);
     __syncwarp();
@@ -213,27 +200,6 @@ class WarpTile : public Warp {
   }
 
  private:
-  /// The lanes look at the fingerprints, each at one; then each that found its own at the pair behind it.
-  template <index::KeyMemory Memory, class Shape>
-  __device__ Item first_pair_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
-                                  LaneMask hits) const {
-    std::uint64_t word = 0;
-    bool matches = false;
-    __syncwarp();
-    if ((hits >> lane_) & 1) {
-      const Slot* const slot = candidates.slot(view, lane_);
-      if (memory.load(&slot->key) == candidates.stored_key()) {
-        word = memory.load(&slot->word);
-        matches = index::TrustsHashes<Memory> ? word != 0 : index::pair_has_key(memory, view, candidates, word);
-      }
-    }
-    const LaneMask found = ballot(matches);
-    __syncwarp();
-    if (found == 0) return {};
-    const unsigned lane = lowest_bit(found);
-    return {candidates.slot(view, lane), from_lane(word, lane), lane};
-  }
-
   /// The lanes look at the fingerprints, each at one; then all at the key behind one that matches, each at a word.
   template <index::KeyMemory Memory, class Shape>
   __device__ Item first_wide_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,

@@ -214,9 +214,9 @@ void commit_slots(const Memory& memory, const index::View<index::RuntimeShape>& 
 
 }  // namespace
 
-std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape, bool variable) {
+std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape) {
   return with_flavour(flavour, [&]<Flavour F>(std::integral_constant<Flavour, F>) -> std::unique_ptr<cpu::Driver> {
-    if (variable) {
+    if (shape.variable_) {
       return std::make_unique<cpu::DriverImpl<ModelTile<F>, index::RuntimeVariableShape, true>>(shape, kPersist);
     }
     return std::make_unique<cpu::DriverImpl<ModelTile<F>, index::RuntimeShape, true>>(shape, kPersist);

@@ -8,7 +8,7 @@
 
 namespace holdfast::machine::model {
 
-std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape, bool variable);
+std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape);
 
 /// Rows [0, count) as one run on one key (structures/gphash/protocol/run.hpp), which the phased drivers use. Tries until the key can be claimed.
 index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,

@@ -28,10 +28,8 @@ class TableCallers : public proof::Callers, public Watcher {
       : scenario_(scenario),
         recovery_(recovery),
         world_(scenario.flavour, scenario.shape),
-        driver_(make_model_driver(
-            scenario.flavour,
-            {scenario.shape.levels, scenario.shape.hashes, scenario.shape.slots, scenario.shape.key_words},
-            scenario.shape.variable)),
+        driver_(make_model_driver(scenario.flavour, {scenario.shape.levels, scenario.shape.hashes, scenario.shape.slots,
+                                                     scenario.shape.key_words, scenario.shape.variable})),
         callers_(static_cast<unsigned>(scenario.callers.size())) {
     HOLDFAST_ASSERT(callers_ <= kMaxCallers && (!scenario.grows || callers_ == 1));
   }
@@ -77,8 +75,7 @@ class TableCallers : public proof::Callers, public Watcher {
   machine::Layout layout_;
   const machine::Layout* table_ = &layout_;  // as it is now
   reclaim::Epochs epochs_;
-  heap::Cells cells_{epochs_};
-  heap::SlabCells pair_cells_{epochs_};
+  const std::unique_ptr<heap::CellSet> cells_ = heap::make_cells(scenario_.shape.variable, epochs_);
   threads::ThreadTeam workers_{1};
   std::unique_ptr<ModelPool> pool_;  // where the table grows
   std::unique_ptr<cpu::LevelMaintenance<ModelPool>> levels_;
@@ -97,9 +94,7 @@ std::string TableCallers::set_up() {
   ModelPool::create(world_);
   layout_ = world_.layout(scenario_.shape.top_level);
   driver_->set_layout(layout_);
-  std::vector<std::uint64_t> cells;
-  for (std::uint64_t cell = layout_.in_slot() ? 0 : layout_.cells; cell-- > 0;) cells.push_back(cell);
-  if (!scenario_.shape.variable) world_.set_free_cells(cells);
+  if (!scenario_.shape.variable) world_.set_free_cells(layout_.heap_view().count, [](std::uint64_t) { return true; });
   begin_.keys = recovery_.keys();
   begin_.before.assign(begin_.keys.size(), kAbsent);
   begin_.may_be_full = scenario_.may_be_full;
@@ -147,9 +142,8 @@ void TableCallers::restart() {
   if (!scenario_.grows) return;
   // Growth needs the CPU's recovery, and separate tags: those that recovery builds.
   pool_ = std::make_unique<ModelPool>(world_);
-  levels_ = std::make_unique<cpu::LevelMaintenance<ModelPool>>(
-      *pool_, cpu::TableOptions{0, scenario_.shape.may_move}, *driver_,
-      scenario_.shape.variable ? static_cast<heap::CellSet&>(pair_cells_) : cells_, workers_);
+  levels_ = std::make_unique<cpu::LevelMaintenance<ModelPool>>(*pool_, cpu::TableOptions{0, scenario_.shape.may_move},
+                                                               *driver_, *cells_, workers_);
   levels_->recover();
   table_ = &levels_->layout();
   grow_ = [this] { levels_->grow(); };

@@ -212,7 +212,7 @@ Recovery::Recovery(Flavour flavour, const Shape& shape, std::vector<std::uint64_
       keys_(std::move(keys)),
       thorough_(thorough),
       world_(flavour, shape),
-      driver_(make_model_driver(flavour, {shape.levels, shape.hashes, shape.slots, shape.key_words}, shape.variable)) {}
+      driver_(make_model_driver(flavour, {shape.levels, shape.hashes, shape.slots, shape.key_words, shape.variable})) {}
 
 Recovery::~Recovery() = default;
 
@@ -222,20 +222,16 @@ Recovered Recovery::run(std::vector<Check>* checks) {
   world_.set_caller(0);
   try {
     ModelPool pool(world_);
-    cpu::LevelMaintenance<ModelPool> levels(pool, {0, shape_.may_move}, *driver_,
-                                            shape_.variable ? static_cast<heap::CellSet&>(pair_cells_) : cells_,
-                                            workers_);
+    cpu::LevelMaintenance<ModelPool> levels(pool, {0, shape_.may_move}, *driver_, *cells_, workers_);
     world_.set_items(static_cast<std::int64_t>(levels.recover()));
     world_.set_watcher(nullptr);
     const machine::Layout& layout = levels.layout();
+    const auto is_free = [&](std::uint64_t word) { return cells_->is_free(word); };
     if (shape_.variable) {
-      world_.set_free_pairs([&](std::uint64_t cell) { return pair_cells_.is_free(cell); });
+      world_.set_free_pairs(is_free);
+    } else {
+      world_.set_free_cells(layout.heap_view().count, is_free);
     }
-    std::vector<std::uint64_t> free;
-    for (std::uint64_t cell = layout.in_slot() || shape_.variable ? 0 : layout.cells; cell-- > 0;) {
-      if (cells_.is_free(cell)) free.push_back(cell);
-    }
-    if (!shape_.variable) world_.set_free_cells(std::move(free));
     Recovered result = inspect(world_, *driver_, layout, keys_);
     if (pool.shape().is_resizing || (layout.bottom_level() > 0 && pool.level(layout.bottom_level() - 1) != nullptr)) {
       result.error = "recovery left a resize unfinished";

@@ -78,8 +78,7 @@ class Recovery {
   bool thorough_;
   World world_;
   reclaim::Epochs epochs_;
-  heap::Cells cells_{epochs_};
-  heap::SlabCells pair_cells_{epochs_};
+  const std::unique_ptr<heap::CellSet> cells_ = heap::make_cells(shape_.variable, epochs_);
   threads::ThreadTeam workers_{1};
   std::unique_ptr<cpu::Driver> driver_;
   std::unordered_map<std::uint64_t, Node> nodes_;

@@ -152,7 +152,8 @@ class World : public proof::World {
   void set_items(std::int64_t items) { items_ = items; }
   std::int64_t items() const { return items_; }
 
-  void set_free_cells(std::vector<std::uint64_t> cells);
+  /// Those of so many cells whose word satisfies `is_free`, the lowest taken first.
+  void set_free_cells(std::uint64_t cells, const std::function<bool(std::uint64_t)>& is_free);
   // Cells of variable-length pairs are noted as a slot's word would name them, if their pairs filled them.
   static std::uint64_t filled(std::uint64_t word);
   void set_free_pairs(const std::function<bool(std::uint64_t)>& is_free);

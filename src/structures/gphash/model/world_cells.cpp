@@ -1,6 +1,5 @@
 // world_cells.cpp: the free cells of a world's heap: of one size, or of the classes that slabs have been given.
 #include <algorithm>
-#include <utility>
 
 #include "heap/slab.hpp"
 #include "structures/gphash/model/world.hpp"
@@ -131,6 +130,11 @@ void World::retire_cell(std::uint64_t cell) {
   }
 }
 
-void World::set_free_cells(std::vector<std::uint64_t> cells) { free_ = std::move(cells); }
+void World::set_free_cells(std::uint64_t cells, const std::function<bool(std::uint64_t)>& is_free) {
+  free_.clear();
+  for (std::uint64_t cell = cells; cell-- > 0;) {
+    if (is_free(cell + 1)) free_.push_back(cell);
+  }
+}
 
 }  // namespace holdfast::machine::model

@@ -7,6 +7,7 @@
 #include "core/both.hpp"
 #include "core/hash.hpp"
 #include "structures/gphash/protocol/geometry.hpp"
+#include "structures/gphash/protocol/item_kind.hpp"
 #include "structures/gphash/protocol/key.hpp"
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/tags.hpp"
@@ -134,14 +135,7 @@ HOLDFAST_BOTH bool pair_has_key(const Memory& memory, const View<Shape>& view, c
 template <KeyMemory Memory, class Shape>
 HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              const Slot* slot, std::uint64_t first) {
-  if (first != candidates.stored_key()) return false;
-  if constexpr (Shape::kVariable) {
-    return TrustsHashes<Memory> || pair_has_key(memory, view, candidates, memory.load(&slot->word));
-  }
-  if constexpr (Shape::kMayBeWide) {
-    if (view.wide()) return memory.same_words(wide_key(slot), candidates, view.key_words());
-  }
-  return true;
+  return first == candidates.stored_key() && ItemKindOf<Shape>::holds_key(memory, view, candidates, slot);
 }
 /// The same of a slot that was not looked into: first its fingerprint, then all of it.
 template <KeyMemory Memory, class Shape>

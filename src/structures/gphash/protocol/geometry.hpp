@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/bits.hpp"
 #include "core/both.hpp"
@@ -99,6 +100,13 @@ struct RuntimeVariableShape : RuntimeShape {
 
 static_assert(LevelShape<DefaultShape> && LevelShape<DefaultWideShape> && LevelShape<DefaultVariableShape>);
 static_assert(LevelShape<RuntimeShape> && LevelShape<RuntimeVariableShape>);
+
+/// Calls `act` with the type of a shape of any configuration, as a std::type_identity.
+template <class Act>
+decltype(auto) with_shape(bool variable, const Act& act) {
+  if (variable) return act(std::type_identity<RuntimeVariableShape>{});
+  return act(std::type_identity<RuntimeShape>{});
+}
 
 /// True if `shape` is the default configuration, whatever its keys.
 constexpr bool is_default(const RuntimeShape& shape) {

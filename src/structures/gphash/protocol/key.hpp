@@ -62,15 +62,6 @@ HOLDFAST_BOTH Key given_key(const View<Shape>& view, const std::byte* bytes) {
   return {hash_words(view.key_words(), view.seed, word), bytes, false};
 }
 
-/// The key of a slot whose words are `head` and `word`.
-template <class Shape>
-HOLDFAST_BOTH Key slot_key(const View<Shape>& view, const Slot* slot, std::uint64_t head, std::uint64_t word) {
-  static_cast<void>(word);
-  if constexpr (Shape::kVariable) return Key::of_pair(head, word);
-  if (!view.wide()) return head;
-  return {head, reinterpret_cast<const std::byte*>(wide_key(slot)), true};
-}
-
 /// True if the wide key in a slot has the hash that stands before it.
 template <memory::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH bool has_own_hash(const Memory& memory, const View<Shape>& view, const Slot* slot, std::uint64_t head) {

@@ -31,8 +31,7 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   if (key == 0) return false;
   std::uint64_t word = 0;
-  if constexpr (Shape::kVariable) word = tile.once([&] { return memory.load(&slot->word); });
-  if (Shape::kVariable && word == 0) return false;
+  if (!ItemKindOf<Shape>::load_word_to_move(tile, memory, slot, word)) return false;
   const Candidates<Shape> moved(view, slot_key(view, slot, key, word));
   {
     const auto tags = tile.load_tags(memory, view, moved);

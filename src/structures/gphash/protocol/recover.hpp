@@ -26,13 +26,6 @@ enum class SlotState : std::uint8_t {
   no_cell     ///< names a cell that the heap does not have: damage
 };
 
-/// True if the heap has the cell that an occupied slot's word names.
-template <memory::ReadableMemory Memory, class Shape>
-HOLDFAST_BOTH bool has_cell(const Memory& memory, const View<Shape>& view, std::uint64_t word) {
-  if constexpr (Shape::kVariable) return heap::names_cell(memory, view.heap_view(), word);
-  return word - 1 < view.cells;
-}
-
 /// What slot `slot` of a bucket holds. Reads only. `key` and `word` return its words.
 template <memory::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& view, unsigned rank, std::uint64_t bucket,
@@ -42,7 +35,7 @@ HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& vi
   if (key == 0 && (word == 0 || view.key_decides())) return SlotState::empty;
   if (!view.in_slot()) {
     if (!view.wide() && (key == 0 || word == 0)) return SlotState::torn;
-    if (!has_cell(memory, view, word)) return SlotState::no_cell;
+    if (!ItemKindOf<Shape>::has_cell(memory, view, word)) return SlotState::no_cell;
   }
   if (view.wide() && !has_own_hash(memory, view, slot, key)) return SlotState::misplaced;
   const Candidates<Shape> candidates(view, slot_key(view, slot, key, word));

@@ -19,16 +19,6 @@
 
 namespace holdfast::index {
 
-/// Releases the cell that a slot named by `word`.
-template <CellSource Memory, class Shape>
-HOLDFAST_BOTH void retire_cell(const Memory& memory, const View<Shape>&, std::uint64_t word) {
-  if constexpr (Shape::kVariable) {
-    memory.retire_pair(word);
-  } else {
-    memory.retire_cell(word - 1);
-  }
-}
-
 /// The durable part of a run on a key that is in the table: nothing, a new word, or its removal.
 template <class Memory, class Shape, OperationTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
@@ -55,7 +45,7 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
     state.keep_cell();
   }
   // The thread that takes a cell out of its slot, and no other, frees it (rule 5).
-  if (!view.in_slot()) tile.once([&] { return retire_cell(memory, view, old.word), 0; });
+  if (!view.in_slot()) tile.once([&] { return ItemKindOf<Shape>::retire(memory, old.word), 0; });
   return Outcome::done;
 }
 

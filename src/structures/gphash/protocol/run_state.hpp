@@ -16,16 +16,6 @@
 
 namespace holdfast::index {
 
-/// Releases a cell that no slot ever named.
-template <CellSource Memory, class Shape>
-HOLDFAST_BOTH void give_cell_back(const Memory& memory, const View<Shape>&, std::uint64_t cell) {
-  if constexpr (Shape::kVariable) {
-    memory.return_pair(cell);
-  } else {
-    memory.return_cell(cell);
-  }
-}
-
 /// The frequency `before`, and so many changes more.
 HOLDFAST_BOTH constexpr std::uint64_t more_frequent(std::uint64_t before, std::uint64_t changes) {
   return before + changes < before ? ~std::uint64_t{0} : before + changes;
@@ -37,7 +27,8 @@ enum class Source : std::uint8_t { absent, pool, row, fresh };
 template <class Tile, class Memory, class Shape>
 class RunState {
   static_assert(OperationTile<Tile, Memory, Shape>);
-  static constexpr bool kColumns = Memory::kColumns && !Shape::kVariable;
+  using Kind = ItemKindOf<Shape>;
+  static constexpr bool kColumns = Memory::kColumns && Kind::kHasColumns;
 
  public:
   HOLDFAST_BOTH RunState(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
@@ -62,8 +53,7 @@ class RunState {
         if (!(was_there ? replace(row, status) : add(row, status))) return false;
         break;
       case Act::combines:
-        if constexpr (Shape::kVariable) break;  // refused before anything runs
-        if (!(was_there ? combine(row, status) : add_scaled(row, status))) return false;
+        if (!combine(Kind{}, row, was_there, status)) return false;
         break;
       case Act::removes:
         source_ = Source::absent;
@@ -72,7 +62,7 @@ class RunState {
         break;
     }
     if (status == Status::inserted || status == Status::updated) ++writes_;
-    if (reads_value(op) && !read(row)) return false;
+    if (reads_value(op) && !read(Kind{}, row)) return false;
     tile_.once([&] {
       if (rows_.statuses) rows_.statuses[row] = status;
       if (rows_.found) rows_.found[row] = was_there;
@@ -87,7 +77,22 @@ class RunState {
 
   /// The word to commit: a value that fits a slot, or 1 + a fresh cell with the value in it, durable. False: no cell.
   HOLDFAST_BOTH bool place(const Candidates<Shape>& candidates, std::uint64_t& word) {
-    if constexpr (Shape::kVariable) return place_pair(candidates.key(), rows_.value_part(row_), word);
+    return place(Kind{}, candidates, word);
+  }
+
+  /// The fresh cell now belongs to a slot.
+  HOLDFAST_BOTH void keep_cell() {
+    has_cell_ = false;
+    if (!memory_.keeps(Step::score_before_commit)) place_score();
+  }
+  /// Gives a fresh cell back that no slot ever named.
+  HOLDFAST_BOTH void drop_cell() {
+    if (has_cell_) tile_.once([&] { return Kind::give_back(memory_, cell_), 0; });
+    has_cell_ = false;
+  }
+
+ private:
+  HOLDFAST_BOTH bool place(ItemKind<false>, const Candidates<Shape>&, std::uint64_t& word) {
     if constexpr (kColumns) {
       if (rows_.partial && source_ == Source::row && !make_whole()) return false;
     }
@@ -104,25 +109,10 @@ class RunState {
     word = cell_ + 1;
     return true;
   }
-
-  /// The fresh cell now belongs to a slot.
-  HOLDFAST_BOTH void keep_cell() {
-    has_cell_ = false;
-    if (!memory_.keeps(Step::score_before_commit)) place_score();
-  }
-  /// Gives a fresh cell back that no slot ever named.
-  HOLDFAST_BOTH void drop_cell() {
-    if (has_cell_) tile_.once([&] { return give_cell_back(memory_, view_, cell_), 0; });
-    has_cell_ = false;
-  }
-
- private:
   /// The score of what the run leaves, behind the value in the fresh cell.
   HOLDFAST_BOTH void place_score() {
-    if constexpr (!Shape::kVariable) {
-      if (!view_.scored()) return;
-      tile_.once([&] { return memory_.store_value(view_.score_of(cell_), score()), 0; });
-    }
+    if (!view_.scored()) return;
+    tile_.once([&] { return memory_.store_value(view_.score_of(cell_), score()), 0; });
   }
   HOLDFAST_BOTH std::uint64_t score() const {
     if (view_.score != Score::frequency) return rows_.score;
@@ -131,8 +121,9 @@ class RunState {
   }
 
   /// A pair of any length in a fresh cell of its class, durable.
-  HOLDFAST_BOTH bool place_pair(const Part& key, const Part& value, std::uint64_t& word) {
+  HOLDFAST_BOTH bool place(ItemKind<true>, const Candidates<Shape>& candidates, std::uint64_t& word) {
     const bool adds_key = !old_;
+    const Part key = candidates.key(), value = rows_.value_part(row_);
     const std::uint32_t bytes = pair_bytes(key.size, value.size);
     const std::uint64_t pair = tile_.once([&] { return memory_.take_pair(view_, bytes, adds_key); });
     if (pair == 0) return false;
@@ -148,7 +139,7 @@ class RunState {
   }
 
   /// False: no memory.
-  HOLDFAST_BOTH bool read_part(std::size_t row) {
+  HOLDFAST_BOTH bool read(ItemKind<true>, std::size_t row) {
     if (rows_.blobs == nullptr || source_ == Source::absent) return true;
     const Part from = source_ == Source::row ? rows_.value_part(row_) : pair_at(memory_, view_, old_.word).value;
     if constexpr (NotesReads<Memory>) {
@@ -208,6 +199,12 @@ class RunState {
     return true;
   }
 
+  HOLDFAST_BOTH bool combine(ItemKind<false>, std::size_t row, bool was_there, Status& status) {
+    return was_there ? combine(row, status) : add_scaled(row, status);
+  }
+  HOLDFAST_BOTH static bool combine(ItemKind<true>, std::size_t, bool, Status&) {
+    return true;
+  }  // refused before it runs
   HOLDFAST_BOTH bool combine(std::size_t row, Status& status) {
     if (!permits_.new_value && !view_.in_slot()) {
       status = Status::no_space;
@@ -286,11 +283,7 @@ class RunState {
     return true;
   }
 
-  /// False: no memory.
-  HOLDFAST_BOTH bool read(std::size_t row) {
-    if constexpr (Shape::kVariable) return read_part(row);
-    return read_value(row), true;
-  }
+  HOLDFAST_BOTH bool read(ItemKind<false>, std::size_t row) { return read_value(row), true; }
   HOLDFAST_BOTH void read_value(std::size_t row) {
     std::byte* const to = rows_.result(row);
     if (to == nullptr) return;

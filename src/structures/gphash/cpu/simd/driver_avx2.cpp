@@ -6,9 +6,8 @@
 
 namespace holdfast::machine::cpu {
 
-std::unique_ptr<Driver> make_avx2_driver(const index::RuntimeShape& shape, bool variable,
-                                         const memory::Persist& persist) {
-  return make_driver_for<Avx2Tile>(shape, variable, persist);
+std::unique_ptr<Driver> make_avx2_driver(const index::RuntimeShape& shape, const memory::Persist& persist) {
+  return make_driver_for<Avx2Tile>(shape, persist);
 }
 
 }  // namespace holdfast::machine::cpu

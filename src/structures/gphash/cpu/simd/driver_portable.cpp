@@ -5,9 +5,8 @@
 
 namespace holdfast::machine::cpu {
 
-std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, bool variable,
-                                             const memory::Persist& persist) {
-  return make_driver_for<PortableTile>(shape, variable, persist);
+std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, const memory::Persist& persist) {
+  return make_driver_for<PortableTile>(shape, persist);
 }
 
 }  // namespace holdfast::machine::cpu

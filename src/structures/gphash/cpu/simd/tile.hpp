@@ -59,16 +59,8 @@ struct TileBase {
     for (; hits != 0; hits &= hits - 1) {
       const unsigned lane = lowest_bit(hits);
       Slot* const slot = candidates.slot(view, lane);
-      if constexpr (Shape::kVariable) {
-        // The pair that was compared is the one that is returned.
-        if (memory.load(&slot->key) != candidates.stored_key()) continue;
-        const std::uint64_t pair = memory.load(&slot->word);
-        if (!index::pair_has_key(memory, view, candidates, pair)) continue;
-        return {slot, pair, lane};
-      }
-      if (!index::holds_key(memory, view, candidates, slot)) continue;
-      const std::uint64_t word = memory.load(&slot->word);
-      if (word != 0 || view.in_slot()) return {slot, word, lane};
+      std::uint64_t word = 0;
+      if (index::ItemKindOf<Shape>::load_item(memory, view, candidates, slot, word)) return {slot, word, lane};
     }
     return {};
   }

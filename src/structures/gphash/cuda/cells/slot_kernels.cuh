@@ -31,19 +31,14 @@ __device__ inline void mark_live(std::uint32_t* live, std::uint64_t cell, ScanRe
 }
 
 /// The bit that stands for the cell which a slot's word names.
-template <class Shape>
-__device__ std::uint64_t bit_of_cell(const View<Shape>&, std::uint64_t word) {
-  if constexpr (Shape::kVariable) {
-    return SlabView::bit_of(word);
-  } else {
-    return word - 1;
-  }
-}
+__device__ inline std::uint64_t bit_of_cell(const SlabView&, std::uint64_t word) { return SlabView::bit_of(word); }
+__device__ inline std::uint64_t bit_of_cell(const JobRing&, std::uint64_t word) { return word - 1; }
 
 /// One slot of rank `rank`, by one thread: its tag, its cell. The word of the item that it holds, if any.
-template <index::SlotMemory Memory, class Shape>
-__device__ bool scan_slot(const Memory& memory, const View<Shape>& view, unsigned rank, std::uint64_t number,
-                          bool repair, std::uint32_t* live, ScanReport* report, std::uint64_t& word) {
+template <index::SlotMemory Memory, class Shape, class Cells>
+__device__ bool scan_slot(const Memory& memory, const View<Shape>& view, const Cells& cells, unsigned rank,
+                          std::uint64_t number, bool repair, std::uint32_t* live, ScanReport* report,
+                          std::uint64_t& word) {
   const std::uint64_t bucket = number / view.shape.slots();
   const auto in_bucket = static_cast<unsigned>(number % view.shape.slots());
   Slot* const slot = view.slot(rank, bucket, in_bucket);
@@ -64,7 +59,7 @@ __device__ bool scan_slot(const Memory& memory, const View<Shape>& view, unsigne
   }
   // Slots of a word are read by several threads; each writes its own byte.
   reinterpret_cast<std::uint8_t*>(view.tags + view.tag_index(rank, bucket))[in_bucket] = tag;
-  if (!view.in_slot()) mark_live(live, bit_of_cell(view, word), report);
+  if (!view.in_slot()) mark_live(live, bit_of_cell(cells, word), report);
   return true;
 }
 
@@ -85,9 +80,9 @@ __global__ void __launch_bounds__(kThreads)
   unsigned long long items = 0, left = 0;
   std::uint64_t word = 0;
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
-    if (!scan_slot(memory, view, rank, number, repair, live, report, word)) continue;
+    if (!scan_slot(memory, view, cells, rank, number, repair, live, report, word)) continue;
     ++items;
-    if constexpr (Shape::kVariable) left += heap::CellWord{word}.left();
+    left += index::ItemKindOf<Shape>::left(word);
   }
   if (items != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&report->items), items);
   if (left != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&report->left), left);
@@ -154,7 +149,7 @@ __device__ bool belongs(const CudaMemory& memory, const View<Shape>& view, unsig
   bool here = false;
   for (unsigned j = 0; j < view.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
   here = here && (!view.wide() || index::has_own_hash(memory, view, slot, key));
-  if (here && (view.in_slot() || index::has_cell(memory, view, word))) return true;
+  if (here && (view.in_slot() || index::ItemKindOf<Shape>::has_cell(memory, view, word))) return true;
   report_damage(report, {here ? index::SlotState::no_cell : index::SlotState::misplaced, level,
                          static_cast<std::uint32_t>(number % view.shape.slots()), bucket, key, word});
   return false;

@@ -189,6 +189,9 @@ __global__ void __launch_bounds__(kThreads)
   memory.fence();
 }
 
+/// All changes that are planned have their cells.
+__device__ constexpr bool found_no_cell(const Planned&) { return false; }
+
 /// What shared_phases.cuh asks.
 template <class Shape>
 __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const ChangeJob& job, const Planned& planned) {

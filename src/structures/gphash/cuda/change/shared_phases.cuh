@@ -1,6 +1,6 @@
 // shared_phases.cuh: what is the same in the phases of all batches, whatever their keys and values: rows are answered and planned, slots
 // are written by whole lines in the order of their addresses, and then shown. What has planned a change also says what its key is
-// (`candidates_of`) and where a cell goes that came out of its slot (`note_freed`).
+// (`candidates_of`), whether it may change nothing (`found_no_cell`), and where a cell goes that came out of its slot (`note_freed`).
 #pragma once
 
 #include "core/failpoint.hpp"
@@ -99,10 +99,9 @@ __global__ void __launch_bounds__(kThreads)
   if (workspace.claims) memory.fence();  // who sees what is written sees the claims
   commit_lines(memory, view, workspace, job.report->changes, pass, [&](const auto& planned) {
     const Candidates<Shape> candidates = candidates_of(view, job, planned);
-    if constexpr (Shape::kVariable) {  // one that found no cell changes nothing
+    if (found_no_cell(planned)) {
       const Slot* const slot = candidates.slot(view, planned.lane);
-      if (static_cast<index::Change>(planned.change) == index::Change::none)
-        return index::Slot{memory.load(&slot->key), memory.load(&slot->word)};
+      return index::Slot{memory.load(&slot->key), memory.load(&slot->word)};
     }
     return index::slot_after(view, candidates, plan_of(planned), planned.word, pass);
   });

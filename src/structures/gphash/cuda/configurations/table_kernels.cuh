@@ -59,7 +59,7 @@ class TableKernelsImpl : public Interface {
       const unsigned blocks = blocks_for(kernel, view_.buckets(rank) * view_.shape.slots());
       kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, cells_, rank, repair, live, report);
     }
-    if constexpr (!Shape::kVariable)
+    if (!view_.has_fingerprints())
       reserved_slot_kernel<Shape><<<1, 1, 0, stream>>>(view_, cache_, repair, live, report);
     check_launch("starting a scan");
   }

@@ -17,14 +17,20 @@ std::uint64_t counted(std::int64_t items) { return static_cast<std::uint64_t>(st
 }  // namespace
 
 CudaMachine::CudaMachine(gphash::TableObject& pool, const MachineOptions& options)
-    : table_(pool, options), searches_(table_), maintenance_(table_, searches_), loads_(table_) {
-  if (table_.memory.pairs()) {
-    pairs_.emplace(table_, searches_, maintenance_, loads_);
-  } else {
-    changes_.emplace(table_, searches_, maintenance_);
-    sessions_.emplace(table_, searches_, maintenance_, *changes_);
-  }
+    : table_(pool, options),
+      searches_(table_),
+      maintenance_(table_, searches_),
+      loads_(table_),
+      batches_(table_.memory.pairs() ? static_cast<Batches&>(pairs_.emplace(table_, searches_, maintenance_, loads_))
+                                     : fixed_.emplace(table_, searches_, maintenance_, loads_)) {
   maintenance_.recover();
+}
+
+std::size_t CudaMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
+                             BatchResult& result) {
+  const OnDevice on(table_.options.device);
+  table_.order.require_working();
+  return batches_.run(batch, ops, score, from, result);
 }
 
 CudaMachine::~CudaMachine() {
@@ -45,26 +51,31 @@ CheckReport CudaMachine::check() { return maintenance_.check(); }
 void CudaMachine::load_cache() { loads_.load_and_wait(); }
 
 SessionHandle CudaMachine::begin_session(std::uint64_t max_changes, std::uint64_t score, void* stream) {
-  return sessions_->begin(max_changes, score, static_cast<cudaStream_t>(stream));
+  return fixed_->sessions().begin(max_changes, score, static_cast<cudaStream_t>(stream));
 }
-void CudaMachine::commit_session(void* stream) { sessions_->commit(static_cast<cudaStream_t>(stream)); }
-void CudaMachine::end_session() { sessions_->end(); }
+void CudaMachine::commit_session(void* stream) { fixed_->sessions().commit(static_cast<cudaStream_t>(stream)); }
+void CudaMachine::end_session() { fixed_->sessions().end(); }
 
 std::unique_ptr<Walk> CudaMachine::walk(const WalkPlan& plan, const std::function<void()>& before_change,
                                         void* stream) {
-  return std::make_unique<TableWalk>(table_, *changes_, plan, before_change, static_cast<cudaStream_t>(stream));
+  return std::make_unique<TableWalk>(table_, fixed_->changes(), plan, before_change, static_cast<cudaStream_t>(stream));
 }
 
 std::size_t CudaMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
-  return pairs_->export_pairs(cursor, keys, values, n);
+  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& take) {
+    return export_items(cursor, Exports::verified(table_.pool.path(), table_.options.verify, take), n);
+  });
 }
 
 std::size_t CudaMachine::export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) {
+  return export_items(cursor, Exports::into(to), n);
+}
+
+std::size_t CudaMachine::export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n) {
   const OnDevice on(table_.options.device);
   table_.order.require_working();
   const std::lock_guard lock(table_.order.changing());  // nothing changes meanwhile
   table_.order.finish();
-  const Exports::Take take = Exports::into(to);
   std::size_t count = 0;
   do {
     count += table_.exports.copy(table_.layout(), cursor, take, n - count, table_.layout().total_slots() + 1);
@@ -102,7 +113,7 @@ void CudaMachine::stats(Stats& stats) const {
     stats.space.cells = table_.layout().in_slot() ? 0 : table_.layout().cells;
     stats.space.free_cells =
         state.retired_end - std::min(state.head, state.tail);  // some of them are retired for a batch more
-    if (pairs_) pairs_->stats(stats);
+    batches_.stats(stats);
     stats.work.moves = state.moves;
     stats.work.claim_misses = state.claim_misses;
     stats.work.retries = state.retries;
@@ -112,7 +123,6 @@ void CudaMachine::stats(Stats& stats) const {
     stats.search.cluster_rows = choices.cluster_rows;
     stats.search.gather_share = choices.gather_share;
     stats.search.calibration_ms = choices.ms;
-    stats.work.phased_batches = pairs_ ? pairs_->phased_batches() : changes_->phased_batches();
     stats.work.phases = table_.times.totals();
     stats.machine.tile = "warp";
     stats.machine.threads = 1;

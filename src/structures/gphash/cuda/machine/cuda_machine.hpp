@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "structures/gphash/cuda/change/changes.hpp"
+#include "structures/gphash/cuda/machine/fixed_batches.hpp"
 #include "structures/gphash/cuda/maintenance/cache_loads.hpp"
 #include "structures/gphash/cuda/maintenance/maintenance.hpp"
 #include "structures/gphash/cuda/pairs/pair_batches.hpp"
@@ -40,21 +40,16 @@ class CudaMachine final : public Machine {
   std::unique_ptr<Walk> walk(const WalkPlan& plan, const std::function<void()>& before_change, void* stream) override;
 
  private:
-  // cuda_batch.cpp
-  void run_on_device(const Batch& batch, OpSet ops, std::uint64_t score);
-  std::size_t run_from_host(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result);
-  void run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score, Stage& stage,
-                 BatchResult& result);
-  Need need_of(OpSet ops, std::size_t size) const;
+  std::size_t export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n);
 
   CudaTable table_;
   Searches searches_;
   Maintenance maintenance_;
   CacheLoads loads_;
-  // One of the two.
+  // One of the two, which is `batches_`.
   std::optional<PairBatches> pairs_;
-  std::optional<Changes> changes_;
-  std::optional<Sessions> sessions_;  ///< with changes
+  std::optional<FixedBatches> fixed_;
+  Batches& batches_;
 };
 
 }  // namespace holdfast::machine::cuda

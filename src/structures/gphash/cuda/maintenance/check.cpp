@@ -1,8 +1,6 @@
 // check.cpp: what maintenance did, and whether an open table is as it should be: its slots against the pool, and everything volatile against its slots.
-#include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/maintenance/damage.hpp"
 #include "structures/gphash/cuda/maintenance/maintenance.hpp"
-#include "structures/gphash/pair_check.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -25,7 +23,6 @@ CheckReport Maintenance::check() {
   searches_.finish_all();
   CheckReport report;
   report.slots = table_.layout().total_slots();
-  report.cells = table_.layout().in_slot() ? 0 : table_.layout().cells;
   report.repaired_slots = torn_;
   report.finished_moves = second_copies_;
   report.rehashed = rehashed_;
@@ -44,11 +41,8 @@ void Maintenance::check_errors(CheckReport& report) {
   const DeviceState state = table_.state.read();
   report.items = static_cast<std::uint64_t>(state.items);
   report.free_cells = state.tail - state.head;
-  if (table_.memory.pairs()) {
-    free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), table_.stream);
-    read_directory(table_.memory.pairs()->view(), table_.layout().heap_view(), 0, table_.stream);  // as the pool has it
-  }
-  const DeviceBuffer<std::uint32_t> live = bits_for_cells();
+  cells_->begin_check();
+  const DeviceBuffer<std::uint32_t> live(cells_->words());
   const DeviceBuffer<std::uint64_t> tags = tags_for(table_.layout().top_level);
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, table_.stream), "checking the table");
   cuda::check(cudaMemsetAsync(tags.data(), 0, table_.layout().tag_words() * 8, table_.stream), "checking the table");
@@ -70,13 +64,7 @@ void Maintenance::check_errors(CheckReport& report) {
   table_.table_kernels.compare_tags(table_.layout().tags, scan_report_.data(), table_.stream);
   table_.table_kernels.drop_copies(false, scan_report_.data(), table_.stream);
   table_.memory.cache().compare(scan_report_.data(), table_.stream);
-  if (table_.memory.pairs()) {
-    compare_cells(table_.memory.pairs()->view(), live.data(), &scan_report_.data()->wrong_cells, table_.stream);
-  } else {
-    table_.memory.values().compare(live.data(), table_.layout(), scan_report_.data(), table_.stream);
-  }
-  if (!table_.layout().in_slot() && !table_.memory.pairs())
-    mark_free_cells(table_.state.ring(), table_.state.words(), live.data(), scan_report_.data(), table_.stream);
+  cells_->compare(live, scan_report_.data());
   const ScanReport all = read_report();
   const auto append = [&](const std::vector<std::string>& lines) {
     report.errors.insert(report.errors.end(), lines.begin(), lines.end());
@@ -96,32 +84,7 @@ void Maintenance::check_errors(CheckReport& report) {
          std::to_string(all.shared - slots.shared) + " free cells are in use, or free twice");
   expect(slots.items == report.items,
          "the table counts " + std::to_string(report.items) + " items, its slots hold " + std::to_string(slots.items));
-  if (table_.memory.pairs()) {
-    expect(all.wrong_cells == 0, std::to_string(all.wrong_cells) + " words of free cells do not say what slots name");
-    check_pairs(report, slots);
-  } else if (!table_.layout().in_slot()) {
-    expect(report.free_cells + slots.items == report.cells, std::to_string(report.cells) + " cells, but " +
-                                                                std::to_string(slots.items) + " live and " +
-                                                                std::to_string(report.free_cells) + " free");
-  }
-}
-
-/// How the heap is used, and whether every pair is as it was written, which the host reads.
-void Maintenance::check_pairs(CheckReport& report, const ScanReport& found) {
-  const heap::HeapUse use = table_.memory.pairs()->use(table_.stream);
-  report.cells = use.used_cells + use.free_cells;
-  report.free_cells = use.free_cells;
-  if (use.used_cells != found.items) {
-    report.errors.push_back("the table believes " + std::to_string(use.used_cells) +
-                            " cells to be in use, its slots name " + std::to_string(found.items));
-  }
-  const std::int64_t left = table_.memory.pairs()->state(table_.stream).left;
-  if (found.left != static_cast<std::uint64_t>(left)) {
-    report.errors.push_back("the table counts " + std::to_string(left) +
-                            " bytes that pairs leave of their cells, its slots " + std::to_string(found.left));
-  }
-  if (!report.errors.empty()) return;
-  report.errors = verify_pairs(table_.layout());
+  cells_->check(report, slots, all);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -103,8 +103,7 @@ bool Maintenance::grow_index() {
 }
 
 bool Maintenance::grow_heap(std::uint64_t at_least) {
-  const std::uint64_t wanted =
-      std::max({at_least, table_.pool.cells() / 4, std::uint64_t{table_.memory.pairs() ? 8u : 1024u}});
+  const std::uint64_t wanted = std::max({at_least, table_.pool.cells() / 4, cells_->least_growth()});
   try {
     table_.pool.grow_heap(wanted);
   } catch (const NoSpace&) {
@@ -115,7 +114,7 @@ bool Maintenance::grow_heap(std::uint64_t at_least) {
   searches_.end_captures();
   try {
     table_.memory.require_mapped();
-    table_.memory.pairs() ? take_slabs() : take_cells();
+    cells_->extend();
     table_.table_kernels.set_layout(table_.layout(), table_.memory.caches());
   } catch (const Error& error) {
     table_.order.fail(table_.pool.path() + " could not use its larger heap: " + error.what() +
@@ -123,34 +122,6 @@ bool Maintenance::grow_heap(std::uint64_t at_least) {
   }
   ++heap_growths_;
   return true;
-}
-
-/// The heap's new cells are free.
-void Maintenance::take_cells() {
-  table_.state.settle(table_.stream);  // there is no reader: what is retired is free
-  table_.state.settle(table_.stream);
-  const std::uint64_t cells = table_.pool.cells();
-  HOLDFAST_ASSERT(cells >= table_.state.ring().capacity);
-  DeviceBuffer<std::uint64_t> larger(cells);
-  const CellRing ring{larger.data(), cells, std::max<std::uint64_t>(1, cells / 64)};
-  extend_ring(table_.state.ring(), ring, table_.state.words(), table_.stream);
-  table_.stream.wait("adding free cells");
-  ring_cells_ = std::move(larger);
-  table_.state.set_ring(ring);
-  table_.memory.extend_cells(cells, table_.stream);
-}
-
-/// The heap's new slabs are free. What is retired stays retired.
-void Maintenance::take_slabs() {
-  table_.memory.extend_cells(table_.pool.cells(), table_.stream);
-  table_.pair_kernels->set_slabs(table_.memory.pairs()->view());
-}
-
-void Maintenance::begin_retired(std::uint64_t capacity) {
-  if (ring_cells_.size() < capacity) ring_cells_.at_least(capacity);
-  table_.state.set_ring({ring_cells_.data(), ring_cells_.size(), 0});
-  begin_empty_ring(table_.state.words(), table_.stream);
-  table_.stream.wait("freeing cells");
 }
 
 void Maintenance::reserve(std::uint64_t items) {
@@ -164,8 +135,8 @@ void Maintenance::reserve(std::uint64_t items) {
   while (table_.layout().total_slots() / 10 * 9 < items) {
     if (!grow_index()) throw no_space(" items");
   }
-  const std::uint64_t cells = items + items / 32 + 64;
-  while (!table_.layout().in_slot() && !table_.memory.pairs() && table_.pool.cells() < cells) {
+  const std::uint64_t cells = cells_->cells_for(items);
+  while (table_.pool.cells() < cells) {
     if (!grow_heap(cells - table_.pool.cells())) throw no_space(" values");
   }
   table_.state.note_bounds();
@@ -178,8 +149,7 @@ void Maintenance::clear() {
   table_.order.require_working();
   searches_.finish_all();
   searches_.end_captures();
-  const DeviceBuffer<std::uint32_t> bits = table_.memory.pairs() ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
-  const DeviceBuffer<std::uint32_t>& live = table_.memory.pairs() ? table_.memory.pairs()->used() : bits;
+  const DeviceBuffer<std::uint32_t>& live = cells_->live();
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, table_.stream), "clearing the table");
   for (unsigned rank = 0; rank < table_.layout().shape.levels(); ++rank) {
     clear_slots(table_.layout().level[rank], table_.layout().buckets(rank) * table_.layout().shape.slots(),
@@ -193,7 +163,7 @@ void Maintenance::clear() {
   table_.state.set_items(0, table_.stream);
   table_.stream.wait("clearing the table");
   HOLDFAST_FAILPOINT(level_emptied);
-  begin_cells(live, 0);
+  cells_->begin(0);
   table_.state.note_bounds();
 }
 

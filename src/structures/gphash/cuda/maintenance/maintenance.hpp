@@ -3,18 +3,20 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "structures/gphash/cuda/maintenance/table_cells.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
-#include "structures/gphash/cuda/table/cuda_table.hpp"
 
 namespace holdfast::machine::cuda {
 
 /// The caller of what changes the table holds `changing`.
 class Maintenance {
  public:
-  Maintenance(CudaTable& table, Searches& searches) : table_(table), searches_(searches) {}
+  Maintenance(CudaTable& table, Searches& searches)
+      : table_(table), searches_(searches), cells_(make_table_cells(table)) {}
 
   /// Builds everything volatile from the pool, and mends it. Throws PoolCorrupt.
   void recover();
@@ -24,8 +26,6 @@ class Maintenance {
   bool grow_heap(std::uint64_t at_least);
   void reserve(std::uint64_t items);
   void clear();
-  /// An empty ring of retired cells, for pairs.
-  void begin_retired(std::uint64_t capacity);
   CheckReport check();
   /// What it has done.
   void stats(Stats& stats) const;
@@ -34,23 +34,18 @@ class Maintenance {
   // recovery.cpp
   ScanReport scan_table(const DeviceBuffer<std::uint32_t>& live);
   void refuse_damage(const std::vector<std::string>& damage) const;
-  DeviceBuffer<std::uint32_t> bits_for_cells() const;
-  void begin_cells(const DeviceBuffer<std::uint32_t>& live, std::uint64_t left);
   void zero_report();
   ScanReport read_report() const;
   // growth.cpp
   DeviceBuffer<std::uint64_t> tags_for(unsigned top_level) const;
   void set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry);
   void drain_lower_levels(bool recovering);
-  void take_cells();
-  void take_slabs();
   // check.cpp
   void check_errors(CheckReport& report);
-  void check_pairs(CheckReport& report, const ScanReport& found);
 
   CudaTable& table_;
   Searches& searches_;
-  DeviceBuffer<std::uint64_t> ring_cells_;
+  const std::unique_ptr<TableCells> cells_;
   DeviceBuffer<ScanReport> scan_report_{1};
   std::atomic<std::uint64_t> resizes_{0}, heap_growths_{0};
   double recovery_ms_ = 0, last_resize_ms_ = 0, last_resize_alloc_ms_ = 0;

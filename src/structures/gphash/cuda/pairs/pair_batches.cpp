@@ -45,7 +45,7 @@ const std::byte* origin(const std::byte* chunk, const std::uint64_t* offsets, st
 
 }  // namespace
 
-std::size_t PairBatches::run(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result) {
+std::size_t PairBatches::run(const Batch& batch, OpSet ops, std::uint64_t, std::size_t from, BatchResult& result) {
   if (from != 0) return run_chunks(batch, ops, from, result);
   if (batch.variable->device_blobs != nullptr) *batch.variable->device_blobs = DeviceBlobs();
   if (batch.variable->blobs == nullptr) return run_chunks(batch, ops, from, result);
@@ -196,21 +196,6 @@ void PairBatches::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std
   for (std::size_t i = 0; i < size; ++i) ++result.count[static_cast<unsigned>(statuses[i]) % kStatuses];
 }
 
-std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
-  const OnDevice on(table_.options.device);
-  table_.order.require_working();
-  const std::lock_guard lock(table_.order.changing());  // nothing changes meanwhile
-  table_.order.finish();
-  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& given) {
-    const Exports::Take take = Exports::verified(table_.pool.path(), table_.options.verify, given);
-    std::size_t count = 0;
-    do {
-      count += table_.exports.copy(table_.layout(), cursor, take, n - count, table_.layout().total_slots() + 1);
-    } while (count < n && cursor != Exports::kEnd);
-    return count;
-  });
-}
-
 void PairBatches::stats(Stats& stats) const {
   const heap::HeapUse use = table_.memory.pairs()->use(table_.state.reader());
   stats.space.cells = use.used_cells + use.free_cells;
@@ -218,6 +203,7 @@ void PairBatches::stats(Stats& stats) const {
   stats.pairs.heap_bytes = table_.layout().cells * table_.layout().cell_bytes;
   stats.pairs.slab_bytes = use.used_slabs * table_.layout().cell_bytes;
   stats.pairs.live_bytes = use.used_bytes;
+  stats.work.phased_batches = phased_batches_;
   stats.pairs.rounding_bytes = static_cast<std::uint64_t>(table_.memory.pairs()->state(table_.state.reader()).left);
 }
 

@@ -13,11 +13,12 @@
 #include "structures/gphash/cuda/maintenance/maintenance.hpp"
 #include "structures/gphash/cuda/pairs/pair_results.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
+#include "structures/gphash/cuda/table/batches.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
 namespace holdfast::machine::cuda {
 
-class PairBatches {
+class PairBatches final : public Batches {
  public:
   PairBatches(CudaTable& table, Searches& searches, Maintenance& maintenance, CacheLoads& loads)
       : table_(table),
@@ -26,11 +27,8 @@ class PairBatches {
         loads_(loads),
         schedule_(table, maintenance, kLists) {}
 
-  std::size_t run(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result);
-  std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n);
-  /// How its heap is used. The caller holds `launching`.
-  void stats(Stats& stats) const;
-  std::uint64_t phased_batches() const { return phased_batches_; }
+  std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) override;
+  void stats(Stats& stats) const override;
 
  private:
   static constexpr unsigned kLists = 4;  ///< of the schedule: for the order of changes alone

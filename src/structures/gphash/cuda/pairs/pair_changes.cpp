@@ -89,7 +89,7 @@ void PairBatches::require_retired_space(std::uint64_t rows) {
   settle_retired();
   free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), table_.stream);
   table_.stream.wait("freeing cells");
-  maintenance_.begin_retired(std::max(4 * rows, std::uint64_t{1} << 20));
+  table_.state.begin_retired(std::max(4 * rows, std::uint64_t{1} << 20), table_.stream);
   [[maybe_unused]] const bool fit = table_.state.may_retire(rows);
   HOLDFAST_ASSERT(fit);
 }

@@ -21,6 +21,11 @@
 
 namespace holdfast::machine::cuda {
 
+/// A change that `assign` found no cell for changes nothing.
+__device__ inline bool found_no_cell(const PairPlan& planned) {
+  return static_cast<index::Change>(planned.change) == index::Change::none;
+}
+
 /// What shared_phases.cuh asks. The hash of a plan's key does where no caller asks for its bytes.
 template <class Shape>
 __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const ChangeJob&, const PairPlan& planned) {

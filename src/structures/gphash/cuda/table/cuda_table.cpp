@@ -1,6 +1,7 @@
 // cuda_table.cpp: how a table begins on a GPU, and what all parts ask of it.
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
+#include "structures/gphash/batch_rows.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
 namespace holdfast::machine::cuda {
@@ -20,14 +21,23 @@ std::string name_of(int device) {
 
 }  // namespace
 
+KernelSet::KernelSet(const index::RuntimeShape& shape) {
+  const auto keep = [this](auto kernels, auto*& as) {
+    as = kernels.get();
+    all = std::move(kernels);
+  };
+  shape.variable_ ? keep(make_pair_kernels(shape), pairs) : keep(make_kernels(shape), fixed);
+}
+
 CudaTable::CudaTable(gphash::TableObject& of, const MachineOptions& given)
     : pool(of),
       options(given),
       gpu(name_of(given.device)),
       memory(of, given),
-      pair_kernels(memory.pairs() != nullptr ? make_pair_kernels(shape_of(of.shape())) : nullptr),
-      kernels(pair_kernels ? nullptr : make_kernels(shape_of(of.shape()))),
-      table_kernels(pair_kernels ? static_cast<TableKernels&>(*pair_kernels) : *kernels),
+      compiled(shape_of(of.shape())),
+      pair_kernels(compiled.pairs),
+      kernels(compiled.fixed),
+      table_kernels(*compiled.all),
       times(given.time_phases) {}
 
 /// A kernel that is given a pointer which the GPU cannot follow would end the process's use of it.
@@ -43,10 +53,11 @@ void CudaTable::require_reachable(const void* array, const char* name) const {
 }
 
 void CudaTable::require_reachable(const Batch& batch) const {
+  const VariableLength parts = parts_of(batch);
   require_reachable(batch.keys, "keys");
-  if (batch.variable) require_reachable(batch.variable->key_offsets, "key_offsets");
+  require_reachable(parts.key_offsets, "key_offsets");
   require_reachable(batch.values, "values");
-  if (batch.variable) require_reachable(batch.variable->value_offsets, "value_offsets");
+  require_reachable(parts.value_offsets, "value_offsets");
   require_reachable(batch.out, "out");
   require_reachable(batch.statuses, "statuses");
   require_reachable(batch.found, "found");

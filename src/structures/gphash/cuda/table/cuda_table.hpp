@@ -24,6 +24,14 @@
 
 namespace holdfast::machine::cuda {
 
+/// The code compiled for a table's configuration and the kind of its keys.
+struct KernelSet {
+  explicit KernelSet(const index::RuntimeShape& shape);
+  std::unique_ptr<TableKernels> all;
+  PairKernels* pairs = nullptr;
+  Kernels* fixed = nullptr;
+};
+
 struct CudaTable {
   CudaTable(gphash::TableObject& of, const MachineOptions& given);
 
@@ -44,9 +52,10 @@ struct CudaTable {
   const MachineOptions options;
   const std::string gpu;  ///< its name
   TableMemory memory;
-  const std::unique_ptr<PairKernels> pair_kernels;  ///< null: keys and values have fixed lengths
-  const std::unique_ptr<Kernels> kernels;           ///< null with pairs
-  TableKernels& table_kernels;                      ///< one of the two
+  const KernelSet compiled;
+  PairKernels* const pair_kernels;  ///< null: keys and values have fixed lengths
+  Kernels* const kernels;           ///< null with pairs
+  TableKernels& table_kernels;      ///< one of the two
   PhaseTimes times;
   Stream stream;  ///< for what is done alone on the table
   ChangeOrder order;

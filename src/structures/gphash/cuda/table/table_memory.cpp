@@ -34,12 +34,6 @@ void TableMemory::set_levels(const Layout& layout, DeviceBuffer<std::uint64_t> t
   stream.wait("loading the bucket cache");
 }
 
-void TableMemory::extend_cells(std::uint64_t cells, cudaStream_t stream) {
-  layout_.cells = cells;
-  if (pairs_) return pairs_->extend(layout_.heap_view(), stream);
-  cover_values(true, stream);
-}
-
 void TableMemory::cover_values(bool filled, cudaStream_t stream) {
   HOLDFAST_ASSERT(!pairs_);
   values_.cover(layout_, filled, cache_.view().partial(), stream);

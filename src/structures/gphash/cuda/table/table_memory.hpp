@@ -37,9 +37,9 @@ class TableMemory {
 
   /// Addresses the levels of `layout`, whose tags are `tags`. `fresh`: its top level is empty. Waits.
   void set_levels(const Layout& layout, DeviceBuffer<std::uint64_t> tags, bool fresh, const Stream& stream);
-  /// The heap has so many cells now, of which those that were added are free.
-  void extend_cells(std::uint64_t cells, cudaStream_t stream);
-  /// Recovery: `filled` says whether values are worth copying.
+  /// The heap has so many cells now; what covers them is the caller's to extend.
+  void set_cells(std::uint64_t cells) { layout_.cells = cells; }
+  /// `filled` says whether values are worth copying.
   void cover_values(bool filled, cudaStream_t stream);
 
  private:

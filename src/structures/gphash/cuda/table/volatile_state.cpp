@@ -38,9 +38,23 @@ PositionState VolatileState::read(const CacheMaps& maps) const {
   return state;
 }
 
-void VolatileState::set_ring(const CellRing& ring) {
-  ring_ = ring;
+void VolatileState::begin_ring(std::uint64_t cells, std::uint64_t reserve) {
+  ring_ = {ring_cells_.at_least(cells), cells, reserve};
   retired_ = 0;
+}
+
+void VolatileState::begin_retired(std::uint64_t capacity, const Stream& stream) {
+  begin_ring(std::max<std::uint64_t>(capacity, ring_cells_.size()), 0);
+  begin_empty_ring(words(), stream);
+  stream.wait("freeing cells");
+}
+
+void VolatileState::grow_ring(std::uint64_t cells, std::uint64_t reserve, const Stream& stream) {
+  DeviceBuffer<std::uint64_t> larger(cells);
+  extend_ring(ring_, {larger.data(), cells, reserve}, words(), stream);
+  stream.wait("adding free cells");
+  ring_cells_ = std::move(larger);
+  begin_ring(cells, reserve);
 }
 
 void VolatileState::settle(const Stream& stream) {

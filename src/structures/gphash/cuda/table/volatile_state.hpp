@@ -37,9 +37,14 @@ class VolatileState {
   PositionState read(const CacheMaps& maps) const;
   cudaStream_t reader() const { return reader_; }  ///< the stream that reads
 
-  /// The ring that the next batch uses. In a new one no cell of a pair is retired.
+  /// The ring that the next batch uses.
   const CellRing& ring() const { return ring_; }
-  void set_ring(const CellRing& ring);
+  /// Takes memory for a ring of so many cells, none of which counts as retired. Its words are the caller's to set.
+  void begin_ring(std::uint64_t cells, std::uint64_t reserve);
+  /// The same with at least so many, in which nothing is free, and nothing retired. Waits.
+  void begin_retired(std::uint64_t capacity, const Stream& stream);
+  /// Copies the free cells of a ring without retired ones into a larger one, where all that are added are free. Waits.
+  void grow_ring(std::uint64_t cells, std::uint64_t reserve, const Stream& stream);
   /// Frees retired cells that have no reader any more. Waits.
   void settle(const Stream& stream);
 
@@ -62,6 +67,7 @@ class VolatileState {
  private:
   const ChangeOrder& order_;
   const std::shared_ptr<DeviceBuffer<DeviceState>> words_ = std::make_shared<DeviceBuffer<DeviceState>>(1);
+  DeviceBuffer<std::uint64_t> ring_cells_;
   CellRing ring_;
   Bounds bounds_;
   std::uint64_t retired_ = 0;  ///< of pairs: at most

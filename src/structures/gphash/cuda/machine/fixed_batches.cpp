@@ -1,11 +1,11 @@
-// cuda_batch.cpp: takes batches of host or device arrays apart.
+// fixed_batches.cpp: takes batches of host or device arrays apart.
 #include <algorithm>
 #include <cstring>
 
 #include "gpu/capture.hpp"
 #include "structures/gphash/batch_rows.hpp"
 #include "structures/gphash/cuda/kit.hpp"
-#include "structures/gphash/cuda/machine/cuda_machine.hpp"
+#include "structures/gphash/cuda/machine/fixed_batches.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -23,17 +23,14 @@ std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
 
 }  // namespace
 
-std::size_t CudaMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
-                             BatchResult& result) {
-  const OnDevice on(table_.options.device);
-  table_.order.require_working();
-  if (pairs_) return pairs_->run(batch, ops, from, result);
+std::size_t FixedBatches::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
+                              BatchResult& result) {
   if (!batch.device) return run_from_host(batch, ops, score, from, result);
   run_on_device(batch, ops, score);
   return batch.size;
 }
 
-void CudaMachine::run_on_device(const Batch& batch, OpSet ops, std::uint64_t score) {
+void FixedBatches::run_on_device(const Batch& batch, OpSet ops, std::uint64_t score) {
   auto* const stream = static_cast<cudaStream_t>(batch.device->stream);
   const bool capturing = is_capturing(stream);
   if (capturing && ops.changes()) {
@@ -63,17 +60,17 @@ void CudaMachine::run_on_device(const Batch& batch, OpSet ops, std::uint64_t sco
       continue;
     }
     const std::lock_guard lock(table_.order.changing());
-    changes_->change(table_.change_job(rows, ops, keys + key_bytes * base, mask, size), batch.unique,
-                     need_of(ops, size), false, stream);
+    changes_.change(table_.change_job(rows, ops, keys + key_bytes * base, mask, size), batch.unique, need_of(ops, size),
+                    false, stream);
   }
 }
 
-Need CudaMachine::need_of(OpSet ops, std::size_t size) const {
+Need FixedBatches::need_of(OpSet ops, std::size_t size) const {
   return {ops.adds_keys() ? size : 0, ops.takes_values() && !table_.layout().in_slot() ? size : 0};
 }
 
-std::size_t CudaMachine::run_from_host(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
-                                       BatchResult& result) {
+std::size_t FixedBatches::run_from_host(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
+                                        BatchResult& result) {
   const std::size_t each =
       table_.layout().key_bytes() + 2 * std::size_t{row_bytes(batch, table_.layout().value_bytes)} + 4;
   const std::size_t most = in_pieces(batch) ? kHostRowsBetweenStops : kHostRows;
@@ -89,8 +86,8 @@ std::size_t CudaMachine::run_from_host(const Batch& batch, OpSet ops, std::uint6
 }
 
 /// Copies a chunk to the GPU, runs it, and copies its results back.
-void CudaMachine::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score,
-                            Stage& stage, BatchResult& result) {
+void FixedBatches::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score,
+                             Stage& stage, BatchResult& result) {
   const index::Rows host = rows_of(batch, base, table_.layout().value_bytes, score);
   const std::size_t bytes = size * host.value_bytes, key_bytes = table_.layout().key_bytes();
   stage.begin(key_bytes * size + 2 * bytes + (host.scores ? 12 : 4) * size, 8);
@@ -113,8 +110,8 @@ void CudaMachine::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std
   }
   if (ops.changes()) {
     const std::lock_guard lock(table_.order.changing());
-    changes_->change(table_.change_job(rows, ops, keys, mask, size), batch.unique, need_of(ops, size), true,
-                     stage.stream());
+    changes_.change(table_.change_job(rows, ops, keys, mask, size), batch.unique, need_of(ops, size), true,
+                    stage.stream());
   } else {
     searches_.search(table_.find_job(rows, keys, mask, size), stage.stream());
     loads_.load_if_due(size);
