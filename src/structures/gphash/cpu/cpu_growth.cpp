@@ -43,7 +43,8 @@ void CpuMachine::require_whole() const {
 /// Adds cells to the heap. The caller holds `geometry_` alone.
 bool CpuMachine::grow_heap(std::uint64_t at_least) {
   const std::uint64_t cells = std::max({at_least, pool_.cells() / 4, cells_->least_growth()});
-  cells_->prepare(pool_.most_cells_with(cells));  // first: without memory for them nothing changes
+  const std::uint64_t most = pool_.most_cells_with(cells);
+  cells_->prepare(most);  // first: without memory for them nothing changes
   try {
     pool_.grow_heap(cells);
   } catch (const NoSpace&) {

@@ -2,7 +2,9 @@
 #include "structures/gphash/cuda/table/volatile_state.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "heap/cuda/ring.hpp"
 #include "structures/gphash/cuda/cells/cells.hpp"
 
 namespace holdfast::machine::cuda {
