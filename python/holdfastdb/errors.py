@@ -99,6 +99,7 @@ __all__ = [
     "MediumError",
     "MissingExtra",
     "NoSpace",
+    "ObjectClosed",
     "ObjectExists",
     "ObjectInUse",
     "ObjectNotFound",
@@ -111,7 +112,6 @@ __all__ = [
     "PowerLost",
     "ReadOnly",
     "SystemError",
-    "ObjectClosed",
 ]
 
 for _name in __all__:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Unpack
 from ._native import Pool as NativePool
 from ._native import default_capacity
 from .checked import flag, function_of, whole
-from .errors import InvalidType, ReadOnly, ObjectClosed
+from .errors import InvalidType, ObjectClosed, ReadOnly
 from .inspection import CheckReport, ObjectInfo, SnapshotReport, name_of, objects_from, path_text, report_from
 from .opening import CreateOptions, OpenOptions, create_options, mode_of, open_options
 from .table import Table

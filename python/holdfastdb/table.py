@@ -13,7 +13,7 @@ import numpy as np
 from .checked import MOST, flag, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidType, ReadOnly, ObjectClosed
+from .errors import InvalidType, ObjectClosed, ReadOnly
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .opening import TableFile
 from .schema.layout import Layout, layout_from
@@ -77,9 +77,9 @@ class Table(TableFile, Sized, Contents):
     Several threads may use one table at once. A signal in the main thread ends the piece of a batch that runs, of a
     hundred thousand rows or so; then its handler runs, between two pieces, and may do anything with the table. If the
     handler raises (KeyboardInterrupt for SIGINT), so does the call; if it closes the table, the call raises
-    ObjectClosed: either way with the statuses so far as the error's attribute `statuses`. Else the batch continues. What
-    a handler, or another thread meanwhile, sees or copies is the table between two pieces: of the batch, the rows that
-    have run.
+    ObjectClosed: either way with the statuses so far as the error's attribute `statuses`. Else the batch continues.
+    What a handler, or another thread meanwhile, sees or copies is the table between two pieces: of the batch, the rows
+    that have run.
     """
 
     def __init__(self) -> None:

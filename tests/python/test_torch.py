@@ -12,7 +12,7 @@ from conftest import GPUS, Make
 from conftest import Machine as Where
 
 import holdfastdb as hf
-from holdfastdb import InvalidArgument, InvalidType, Status, Table, ObjectClosed, initial
+from holdfastdb import InvalidArgument, InvalidType, ObjectClosed, Status, Table, initial
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import holdfastdb.torch as hft  # noqa: E402

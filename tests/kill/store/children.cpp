@@ -25,7 +25,7 @@ std::string store_value(Random& random, std::uint64_t large_bytes) {
 
 bool holds_number(std::uint64_t key) { return key % 5 == 0; }
 
-StoreRows rows_of(const Strings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
+StoreRows rows_of(const holdfast::Strings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
 
 class StoreWriter : public Writer {
  public:
@@ -219,7 +219,7 @@ class StoreWriter : public Writer {
       read(own_key(thread, random));
       return;
     }
-    Strings names;
+    holdfast::Strings names;
     std::uint64_t keys[kStoreRows];
     std::optional<Sight> sights[kStoreRows];
     for (std::uint64_t& key : keys) {
@@ -299,7 +299,7 @@ class StoreWriter : public Writer {
   }
 
   void set_batch(unsigned thread, Random& random) {
-    Strings names, values;
+    holdfast::Strings names, values;
     std::vector<ItemOptions> items;
     std::vector<Sight> sights;
     const auto rows = 1 + random.below(kStoreRows);
@@ -322,7 +322,7 @@ class StoreWriter : public Writer {
     });
   }
   void erase_batch(unsigned thread, Random& random) {
-    Strings names;
+    holdfast::Strings names;
     std::vector<Sight> sights;
     const auto rows = 1 + random.below(8);
     for (std::uint64_t i = 0; i < rows; ++i) {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-from holdfastdb import InvalidArgument, InvalidType, ReadOnly, Status, Table, ObjectClosed, initial
+from holdfastdb import InvalidArgument, InvalidType, ObjectClosed, ReadOnly, Status, Table, initial
 from holdfastdb.libraries import NUMPY
 
 KEYS = np.array([0, 7, 2**64 - 1, 9, 7], np.uint64)
