@@ -66,7 +66,10 @@ std::string refused_undo(const Found& found) {
 
 /// An undo record that no update of this region made: nothing is undone, by no part of the log.
 TEST(CorruptData, UndoRecordsThatNoUpdateMade) {
-  const auto undo = [](std::uint64_t offset, std::uint32_t size) { return log::Undo::of(offset, size); };
+  const auto undo = [](std::uint64_t offset,
+                       std::uint32_t size) {  // as Undo::of, which takes only what an update makes
+    return log::Undo{{static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32) | size << 16}};
+  };
   const std::uint64_t words = 2 * kRegionWords;  // of 4 bytes
   const std::vector<std::pair<std::string, log::Undo>> records = {
       {"of no word", undo(10, 0)},

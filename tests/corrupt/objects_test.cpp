@@ -92,7 +92,7 @@ TEST_F(Objects, EachIsListedAsItIs) {
 
 TEST_F(Objects, NoneOpensThatCannot) {
   Pool pool = Pool::open(path_);
-  expect_refused<PoolMismatch>(pool, kUnknown, "an object of type 7, not a table");
+  expect_refused<PoolMismatch>(pool, kUnknown, "an object of type 700, not a table");
   expect_refused<PoolVersion>(pool, kFeatured, "features 32");
   expect_refused<PoolVersion>(pool, kNewer, "version 2");
   expect_refused<PoolCorrupt>(pool, kCells, "both copies of its page are damaged");

@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kOptional =
     10;                                      ///< a table with an optional feature that it does not know, and may ignore
 inline constexpr std::uint32_t kPairs = 11;  ///< keys and values of any length, if asked for: mebibytes
 
-inline constexpr std::uint32_t kUnknownType = 7;
+inline constexpr std::uint32_t kUnknownType = 700;
 
 struct ObjectsImage {
   std::string bytes;

@@ -117,7 +117,7 @@ inline constexpr Minimum kMinimum[] = {
     {"faults", "shm", "snapshot_compact", 90, 286, 0, 285, 128},
     {"faults", "file", "snapshot_compact", 104, 1287, 0, 344, 164},
     {"faults", "shm", "snapshot_over", 101, 95, 0, 94, 44},
-    {"faults", "file", "snapshot_over", 115, 360, 0, 108, 53},
+    {"faults", "file", "snapshot_over", 115, 359, 0, 108, 53},
     {"faults", "shm", "create_large", 90, 257, 0, 256, 123},
     {"faults", "shm", "region_and_logs", 91, 83, 0, 82, 22},
     {"faults", "file", "region_and_logs", 127, 354, 0, 118, 48},
