@@ -3,6 +3,8 @@
 
 #include "core/hash.hpp"
 #include "store/cpu/engine.hpp"
+#include "store/protocol/evict.hpp"
+#include "store/protocol/search.hpp"
 
 namespace holdfast::store::cpu {
 

@@ -1,4 +1,4 @@
-// change.hpp: one change of one key, and one search: in which order cells, the index and the claim of the key are used.
+// change.hpp: one change of one key: in which order cells, the index and the claim of the key are used.
 //
 //   set      cell taken, vacated, filled; claim; number drawn; committed; index exchanged; the old item killed; claim ends; its cell is free
 //   erase    claim; killed; index entry removed; claim ends; cell free
@@ -322,103 +322,6 @@ HOLDFAST_BOTH Change change_state(P& parts, const Key& key, const Next& next) {
 template <Parts P>
 HOLDFAST_BOTH Change touch(P& parts, const Key& key, std::uint64_t expiry) {
   return change_state(parts, key, [&](const Current& old) { return old.state.with_expiry(expiry); });
-}
-
-/// What a look at a cell found, when its key was not known.
-struct Glance {
-  Header header;
-  State state;
-  std::uint64_t sequence = 0;
-};
-
-/// Reads what a cell holds and copies its key, up to kMostKeyBytes, to `key`. False: no item, or it changed meanwhile.
-template <ItemMemory Memory>
-HOLDFAST_BOTH bool glance(Memory& memory, const Cell& cell, Glance& seen, std::uint64_t* key) {
-  seen.sequence = memory.load(cell.words + kSequenceWord);
-  if (seen.sequence == 0) return false;
-  seen.state = {memory.load(cell.words + kStateWord)};
-  seen.header = Header::of(memory.load(cell.words + kValueWord), memory.load(cell.words + kKeyWord));
-  if (!seen.state.is_live() || seen.header.words() > cell.size) return false;
-  for (std::uint32_t i = 0; i < (seen.header.key_bytes + 7u) / 8; ++i) {
-    key[i] = memory.load(cell.words + seen.header.key_at() + i);
-  }
-  memory.order_loads();
-  return memory.load(cell.words + kSequenceWord) == seen.sequence;
-}
-
-/// Removes the item that `glance` saw in the cell, unless it is there no more or `admit(state)` says no. `key` is its key. An eviction, or the
-/// end of an item that is over.
-template <Parts P, class Admit>
-HOLDFAST_BOTH bool evict(P& parts, const Key& key, const Cell& cell, const Glance& seen, const Admit& admit) {
-  auto& memory = parts.memory();
-  Claim<P> claim(parts, key, memory.keeps(Step::claim_evicted));
-  // A number that stands, of a live item, is this key's item if the index names it. One that was over when the store was opened is not
-  // named: its cell is free, and may have been taken.
-  const State state{memory.load(cell.words + kStateWord)};
-  const bool is_it = memory.load(cell.words + kSequenceWord) == seen.sequence && state.is_live() && admit(state) &&
-                     parts.names(key, cell.location);
-  if (is_it) {
-    kill(memory, cell.words);
-    parts.remove(key, cell.location);
-  }
-  claim.end();
-  if (is_it) give_item(parts, cell, seen.header);
-  return is_it;
-}
-
-enum class Answer : std::uint8_t { item, absent, look_again };
-
-/// What a candidate says to a search that began at `begun`.
-template <Parts P, class Copy>
-HOLDFAST_BOTH Answer ask(P& parts, const Key& key, const Cell& cell, const Moment& begun, const Copy& copy) {
-  auto& memory = parts.memory();
-  std::uint64_t sequence = 0;
-  State state;
-  const Seen seen = read(memory, cell, key.data, key.bytes, sequence,
-                         [&](const Header& header, State its, std::uint64_t number, const Cell& where) {
-                           state = its;
-                           return copy(header, its, number, where);
-                         });
-  if (seen == Seen::changed) return Answer::look_again;
-  if (memory.flushes() && memory.keeps(Step::flush_claimed) && parts.claimed(key)) {
-    memory.flush(cell.words + kStateWord, 8);
-    memory.fence();
-  }
-  const bool is_item = seen == Seen::item && !begun.is_over(state, sequence);
-  if (is_item && state.expiry() != 0 && parts.reaches(state.expiry())) return Answer::look_again;
-  const Answer answer = is_item ? Answer::item : Answer::absent;
-  const bool older = sequence <= begun.newest || !memory.keeps(Step::look_again);
-  if (older && seen != Seen::dead) return answer;
-  if (seen == Seen::other_key) return Answer::look_again;
-  // The cell was reused since the search began, and the index may not name its item yet; or it is dead, and was replaced. What was seen
-  // counts if the index names the cell now and the number says that it is still the same item.
-  const bool same = parts.names(key, cell.location) && memory.load(cell.words + kSequenceWord) == sequence;
-  return same ? answer : Answer::look_again;
-}
-
-/// Looks a key up that had these candidates at a moment later than `begun`. As `find`.
-template <Parts P, class Candidates, class Copy>
-HOLDFAST_BOTH Cell find(P& parts, const Key& key, Moment begun, Candidates candidates, const Copy& copy) {
-  for (;;) {  // each round but the last follows a change of a key whose item lay, or lies now, in a candidate cell
-    bool again = false;
-    for (unsigned i = 0; i < candidates.size; ++i) {
-      const Answer answer = ask(parts, key, candidates.cells[i], begun, copy);
-      if (answer == Answer::item) return candidates.cells[i];
-      again = again || answer == Answer::look_again;
-    }
-    if (!again) return {};
-    begun = parts.moment();
-    candidates = parts.candidates(key);
-  }
-}
-
-/// Looks a key up. `copy(header, state, sequence, cell)` copies what is wanted; it may be called several times, and the last time counts.
-/// Returns the cell of the item, or none. Takes no claim, and stores nothing. What a change has not made durable yet is durable before the
-/// answer (rule 11).
-template <Parts P, class Copy>
-HOLDFAST_BOTH Cell find(P& parts, const Key& key, const Copy& copy) {
-  const Moment begun = parts.moment();
-  return find(parts, key, begun, parts.candidates(key), copy);
 }
 
 }  // namespace holdfast::store

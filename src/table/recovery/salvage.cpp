@@ -18,7 +18,7 @@ using index::SlotState;
 struct Owner {
   std::uint64_t key = 0;
   const Slot* slot = nullptr;
-  enum : std::uint8_t { nobody, one, several } count = nobody;
+  enum : std::uint8_t { none, one, several } count = none;
 };
 
 /// The owner of each cell, by the word that names it: a number, or of a pair where it begins.
@@ -73,9 +73,8 @@ class Salvage {
   void note_owner(Slot* slot, SlotState state, std::uint64_t key) {
     if (!has_cell(state)) return;
     Owner& owner = owners_.of(slot->word);
-    const bool same =
-        owner.count == Owner::nobody || (owner.count == Owner::one && owner.key == key &&
-                                         owner.slot->word == slot->word && same_wide_key(owner.slot, slot));
+    const bool same = owner.count == Owner::none || (owner.count == Owner::one && owner.key == key &&
+                                                     owner.slot->word == slot->word && same_wide_key(owner.slot, slot));
     owner = {key, slot, same ? Owner::one : Owner::several};
   }
 

@@ -227,7 +227,7 @@ checkpoint.save({"x": np.full(1_000_000, 7)}, 7)
 if (child := os.fork()) == 0:
     try:
         checkpoint.close()
-    except hf.ObjectClosed:  # it is the parent's; what matters is that nobody waits for a thread that is not there
+    except hf.ObjectClosed:  # it is the parent's; what matters is that no call waits for a thread that is not there
         os._exit(0)
     os._exit(1)
 assert os.waitpid(child, 0)[1] == 0
