@@ -5,6 +5,7 @@
 
 #include "holdfast/error.hpp"
 #include "store/engine_kit.hpp"
+#include "store/sanitized.hpp"
 
 namespace holdfast::store::cpu {
 namespace {
@@ -257,7 +258,7 @@ TEST_P(StoreSpace, EvictionBesideChangesAndSearches) {
   for (unsigned t = 0; t < 3; ++t) {
     threads.emplace_back([&, t] {
       std::mt19937_64 random(t);
-      for (int i = 0; i < 6'000; ++i) {
+      for (int i = 0; i < (kSanitized ? 800 : 6'000); ++i) {
         const std::string key = "key " + std::to_string(random() % 2'000);
         const std::string value = key + '=' + std::string(random() % 8 == 0 ? 20'000 : 900, 'v');
         const auto dice = random() % 8;

@@ -10,16 +10,11 @@
 #include "holdfast/store.hpp"
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
+#include "store/sanitized.hpp"
 
 namespace holdfast {
 
 inline StoreRows rows_of(const Strings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
-
-#if defined(HOLDFAST_SANITIZED)
-inline constexpr bool kSanitized = true;  // where each word of a value costs a hundred times as much
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 class StoreTest : public testing::Test {
  protected:
