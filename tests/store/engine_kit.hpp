@@ -63,12 +63,11 @@ inline Change set(Engine& engine, const std::string& key, const std::string& val
 }
 
 inline std::optional<std::string> get(Engine& engine, const std::string& key, Value* seen = nullptr) {
-  std::string space(1 << 20, '\0');
+  static thread_local std::string space(1 << 20, '\0');
   Value value;
   if (!engine.get(bytes_of(key), std::as_writable_bytes(std::span(space)), value)) return std::nullopt;
-  space.resize(value.bytes);
   if (seen != nullptr) *seen = value;
-  return space;
+  return space.substr(0, value.bytes);
 }
 
 }  // namespace holdfast::store::cpu
