@@ -6,7 +6,7 @@ set(kind_declarations "")
 set(kind_calls "")
 foreach(file IN LISTS kind_files)
   cmake_path(GET file STEM kind)
-  string(APPEND kind_declarations "const memory::ObjectKind& ${kind}();\n")
+  string(APPEND kind_declarations "const pool::ObjectKind& ${kind}();\n")
   string(APPEND kind_calls "&kinds::${kind}(), ")
 endforeach()
 set(object_kinds_source "${PROJECT_BINARY_DIR}/generated/built_in_kinds.cpp")
@@ -18,7 +18,7 @@ namespace holdfast {
 namespace kinds {
 @kind_declarations@}  // namespace kinds
 
-std::vector<const memory::ObjectKind*> memory::built_in_kinds() { return {@kind_calls@}; }
+std::vector<const pool::ObjectKind*> pool::built_in_kinds() { return {@kind_calls@}; }
 
 }  // namespace holdfast
 ]])

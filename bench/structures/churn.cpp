@@ -53,7 +53,7 @@ Json study_churn(const Setup& setup) {
         if (table->insert(key.data(), value_of(key).data()) == Status::inserted) present.push_back(next);
         if (next > 2 * items) throw std::runtime_error(scheme + " takes no " + std::to_string(items) + " items");
       }
-      emulation = {{memory::FlushKind::clflush}, Delay::calibrated().ticks(300)};
+      emulation = {{pool::FlushKind::clflush}, Delay::calibrated().ticks(300)};
       Random random(5);
       for (unsigned phase = 1; phase <= kPhases; ++phase) {
         progress("churn: load " + std::to_string(load) + ", " + scheme + ", phase " + std::to_string(phase));

@@ -36,13 +36,13 @@ class Delay {
 /// How stores are made durable: by a flush of each line and `mfence`, as in the paper. It may change between two operations: `none` while
 /// a table is filled.
 struct Emulation {
-  memory::Persist persist = {};
+  pool::Persist persist = {};
   std::uint64_t ticks = 0;  ///< that each flushed line takes longer
 
   void flush(const void* address, std::size_t bytes) const {
     if (!persist.flushes()) return;
     persist.flush(address, bytes);
-    memory::each_line(address, bytes, [](const char*) { ++pending_; });
+    pool::each_line(address, bytes, [](const char*) { ++pending_; });
   }
   /// The wait begins when the flushes are done, so that it adds to what they take.
   void fence() const {
@@ -58,10 +58,10 @@ struct Emulation {
 };
 
 /// The flushes and fences of tables in a pool, emulated. Pools that are opened while it lives flush through it.
-class EmulatedPool final : public memory::FlushObserver {
+class EmulatedPool final : public pool::FlushObserver {
  public:
-  explicit EmulatedPool(const Emulation& emulation) : emulation_(emulation), before_(memory::observe_flushes(this)) {}
-  ~EmulatedPool() override { memory::observe_flushes(before_); }
+  explicit EmulatedPool(const Emulation& emulation) : emulation_(emulation), before_(pool::observe_flushes(this)) {}
+  ~EmulatedPool() override { pool::observe_flushes(before_); }
   EmulatedPool(const EmulatedPool&) = delete;
   EmulatedPool& operator=(const EmulatedPool&) = delete;
   void flush(const void* address, std::size_t bytes) noexcept override { emulation_.flush(address, bytes); }
@@ -69,7 +69,7 @@ class EmulatedPool final : public memory::FlushObserver {
 
  private:
   const Emulation& emulation_;
-  memory::FlushObserver* const before_;
+  pool::FlushObserver* const before_;
 };
 
 }  // namespace holdfast::bench::structures

@@ -13,14 +13,14 @@ namespace holdfast::bench::structures {
 namespace {
 
 /// Counts persists and flushed lines of pools that are opened while it lives.
-class CountedPool final : public memory::FlushObserver {
+class CountedPool final : public pool::FlushObserver {
  public:
-  CountedPool() : before_(memory::observe_flushes(this)) {}
-  ~CountedPool() override { memory::observe_flushes(before_); }
+  CountedPool() : before_(pool::observe_flushes(this)) {}
+  ~CountedPool() override { pool::observe_flushes(before_); }
   CountedPool(const CountedPool&) = delete;
   CountedPool& operator=(const CountedPool&) = delete;
   void flush(const void* address, std::size_t bytes) noexcept override {
-    memory::each_line(address, bytes, [this](const char*) { ++counted.lines_flushed; });
+    pool::each_line(address, bytes, [this](const char*) { ++counted.lines_flushed; });
     has_flushed_ = true;
   }
   void fence() noexcept override {
@@ -30,7 +30,7 @@ class CountedPool final : public memory::FlushObserver {
   Counted counted;
 
  private:
-  memory::FlushObserver* const before_;
+  pool::FlushObserver* const before_;
   bool has_flushed_ = false;
 };
 

@@ -10,14 +10,14 @@ namespace {
 /// How flushes are emulated in a row.
 struct Flushing {
   const char* instruction;
-  memory::FlushKind kind;
+  pool::FlushKind kind;
   double delay_ns;
 };
-constexpr Flushing kFlushings[] = {{"clflush", memory::FlushKind::clflush, 0},
-                                   {"clflush", memory::FlushKind::clflush, 300},
-                                   {"clwb", memory::FlushKind::clwb, 0},
-                                   {"clwb", memory::FlushKind::clwb, 300}};
-constexpr Flushing kPaper = {"clflush", memory::FlushKind::clflush, 300};
+constexpr Flushing kFlushings[] = {{"clflush", pool::FlushKind::clflush, 0},
+                                   {"clflush", pool::FlushKind::clflush, 300},
+                                   {"clwb", pool::FlushKind::clwb, 0},
+                                   {"clwb", pool::FlushKind::clwb, 300}};
+constexpr Flushing kPaper = {"clflush", pool::FlushKind::clflush, 300};
 
 using Figures = std::map<std::string, std::vector<double>>;  // by operation
 
@@ -122,7 +122,7 @@ Json study_delay(const Setup& setup) {
   for (unsigned ns = 0; ns <= 600; ns += 100) {
     std::map<std::string, Figures> figures;
     progress("delay " + std::to_string(ns));
-    const Flushing how{"clflush", memory::FlushKind::clflush, static_cast<double>(ns)};
+    const Flushing how{"clflush", pool::FlushKind::clflush, static_cast<double>(ns)};
     for (unsigned run = 0; run < setup.runs; ++run) turns.run(how, figures);
     add_rows(rows, turns, figures, {{"delay_ns", ns}});
   }

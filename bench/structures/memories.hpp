@@ -17,14 +17,14 @@ using holdfast::structures::VersionLock;
 /// The CPU's memory, whose flushes are emulated.
 class TimedMemory : public CpuMemory {
  public:
-  explicit TimedMemory(const Emulation& emulation) : CpuMemory(memory::Persist{}), emulation_(emulation) {}
+  explicit TimedMemory(const Emulation& emulation) : CpuMemory(pool::Persist{}), emulation_(emulation) {}
   void flush(const void* from, std::size_t bytes) const { emulation_.flush(from, bytes); }
   void fence() const { emulation_.fence(); }
 
  private:
   const Emulation& emulation_;
 };
-static_assert(memory::PersistentMemory<TimedMemory>);
+static_assert(pool::PersistentMemory<TimedMemory>);
 
 /// Of operations together.
 struct Counted {
@@ -52,7 +52,7 @@ class Counter {
     if (writes) counted.lines_written += note(written_[line]);
   }
   void flush(const void* from, std::size_t bytes) {
-    memory::each_line(from, bytes, [this](const char* line) {
+    pool::each_line(from, bytes, [this](const char* line) {
       ++counted.lines_flushed;
       cache_.flush(line);
     });
@@ -79,7 +79,7 @@ class Counter {
 
 class CountingMemory : public CpuMemory {
  public:
-  explicit CountingMemory(Counter& counter) : CpuMemory(memory::Persist{}), counter_(counter) {}
+  explicit CountingMemory(Counter& counter) : CpuMemory(pool::Persist{}), counter_(counter) {}
   void prefetch(const void* from) const { counter_.access(from); }
   std::uint64_t load(const std::uint64_t* from) const {
     counter_.access(from);
@@ -103,6 +103,6 @@ class CountingMemory : public CpuMemory {
  private:
   Counter& counter_;
 };
-static_assert(memory::PersistentMemory<CountingMemory>);
+static_assert(pool::PersistentMemory<CountingMemory>);
 
 }  // namespace holdfast::bench::structures

@@ -27,7 +27,7 @@ Key recovery_key(std::uint64_t item) { return {key_of(item, kRecoverySeed), item
 
 /// Loads a table to half of its cells, one insert a call, and is killed. Runs in a child.
 [[noreturn]] void load_and_die(const Setup& setup, unsigned bits, unsigned item_bytes, Loaded& loaded) {
-  const Emulation emulation{{memory::FlushKind::clflush}, Delay::calibrated().ticks(300)};
+  const Emulation emulation{{pool::FlushKind::clflush}, Delay::calibrated().ticks(300)};
   const EmulatedPool flushes(emulation);
   Pool pool = Pool::create(setup.pool, true);
   const std::uint64_t cells = std::uint64_t{1} << bits;

@@ -25,7 +25,7 @@ std::map<std::string, double> rates(const std::string& scheme, const Plan& plan,
       throw std::runtime_error(scheme + " took no more than " + std::to_string(item) + " items");
     }
   }
-  emulation = {{memory::FlushKind::clflush}, Delay::calibrated().ticks(300)};
+  emulation = {{pool::FlushKind::clflush}, Delay::calibrated().ticks(300)};
   std::map<std::string, double> mops;
   std::atomic<std::uint64_t> wrong = 0;
   const auto measure = [&](const char* name, const auto& one) {

@@ -56,9 +56,9 @@ class TableRef {
   static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) % 8 == 0 && sizeof(Key) <= 128,
                 "a Key has 8 bytes, or another multiple of 8 up to 128, and is trivially copyable");
   static_assert(std::is_trivially_copyable_v<Value>, "a Value is trivially copyable");
-  using FixedShape = std::conditional_t<sizeof(Key) == 8, index::DefaultShape, index::DefaultWideShape>;
+  using FixedShape = std::conditional_t<sizeof(Key) == 8, gphash::DefaultShape, gphash::DefaultWideShape>;
   using Shape =
-      std::conditional_t<std::is_same_v<Configuration, DefaultConfiguration>, FixedShape, index::RuntimeShape>;
+      std::conditional_t<std::is_same_v<Configuration, DefaultConfiguration>, FixedShape, gphash::RuntimeShape>;
 
  public:
   /// An empty struct stands for values of 0 bytes: the table is a set.
@@ -129,17 +129,17 @@ class TableRef {
 
  private:
   friend class Session;
-  using Warp = machine::cuda::WarpTile;
-  using Memory = machine::cuda::SessionMemory;
+  using Warp = gphash::cuda::WarpTile;
+  using Memory = gphash::cuda::SessionMemory;
   static constexpr bool kMayLieInSlot = kValueBytes <= 8;  ///< it does, unless the table keeps scores
 
   explicit TableRef(const SessionHandle& handle)
-      : table_(static_cast<machine::cuda::Descriptor*>(handle.descriptor)), session_(handle.number) {}
+      : table_(static_cast<gphash::cuda::Descriptor*>(handle.descriptor)), session_(handle.number) {}
 
-  __device__ static index::Key key_of(const index::View<Shape>& view, const Key& key) {
+  __device__ static gphash::Key key_of(const gphash::View<Shape>& view, const Key& key) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(&key);
     if constexpr (sizeof(Key) == 8) return load_bytes(bytes, 8);
-    return index::given_key<Memory>(view, bytes);
+    return gphash::given_key<Memory>(view, bytes);
   }
 
   __device__ bool is_open(const Warp& warp) const {
@@ -153,7 +153,7 @@ class TableRef {
   __device__ __noinline__ Status change(const Tile& tile, Op op, const Key& key, const Value* value,
                                         Combine how = Combine::add, Element element = Element::u64) const;
 
-  machine::cuda::Descriptor* table_;
+  gphash::cuda::Descriptor* table_;
   std::uint64_t session_;
 };
 
@@ -163,18 +163,18 @@ template <class Use>
 __device__ bool TableRef<Key, Value, Configuration>::look_up(const Tile& tile, const Key& key, const Use& use) const {
   const Warp warp(tile.thread_rank());
   if (!is_open(warp)) return false;
-  const index::View<Shape>& view = table_->template view<Shape>();
+  const gphash::View<Shape>& view = table_->template view<Shape>();
   const Memory memory(*table_, view);
-  const index::Candidates<Shape> candidates(view, key_of(view, key));
-  const index::Found found = index::find_settled(warp, memory, view, candidates);
+  const gphash::Candidates<Shape> candidates(view, key_of(view, key));
+  const gphash::Found found = gphash::find_settled(warp, memory, view, candidates);
   if (!found.item) return false;
   const std::byte* value = nullptr;
   if (!kMayLieInSlot || !view.in_slot()) {
     const std::uint64_t cell = found.item.word - 1;
-    const machine::cuda::ValueView& copies = table_->cache.values;
-    std::uint64_t position = machine::cuda::kNoPosition;
-    if (copies.any()) position = warp.once([&] { return machine::cuda::copy_of_cell(memory, copies, cell); });
-    value = position == machine::cuda::kNoPosition ? view.cell(cell) : copies.copies + position * view.cell_bytes;
+    const gphash::cuda::ValueView& copies = table_->cache.values;
+    std::uint64_t position = gphash::cuda::kNoPosition;
+    if (copies.any()) position = warp.once([&] { return gphash::cuda::copy_of_cell(memory, copies, cell); });
+    value = position == gphash::cuda::kNoPosition ? view.cell(cell) : copies.copies + position * view.cell_bytes;
   }
   use(warp, memory, found.item.word, value);
   return true;
@@ -185,11 +185,11 @@ __device__ Status TableRef<Key, Value, Configuration>::change(const Tile& tile, 
                                                               const Value* value, Combine how, Element element) const {
   const Warp warp(tile.thread_rank());
   if (!is_open(warp)) return Status::not_run;
-  const index::View<Shape>& view = table_->template view<Shape>();
+  const gphash::View<Shape>& view = table_->template view<Shape>();
   const Memory memory(*table_, view);
-  const index::Candidates<Shape> candidates(view, key_of(view, key));
+  const gphash::Candidates<Shape> candidates(view, key_of(view, key));
   Status status = Status::not_run;  // in the lane that does the steps
-  index::Rows rows;
+  gphash::Rows rows;
   rows.values = reinterpret_cast<const std::byte*>(value);
   rows.statuses = &status;
   rows.op = op;
@@ -199,18 +199,18 @@ __device__ Status TableRef<Key, Value, Configuration>::change(const Tile& tile, 
   rows.score = table_->score;
   // Cells count as they are taken. Where values lie in slots only a new key counts, and whether it is new is seen first.
   const bool in_slot = kMayLieInSlot && view.in_slot();
-  index::Permits permits;
+  gphash::Permits permits;
   permits.new_key = !in_slot;
   bool charged = false;
   for (unsigned pause = 64;;) {
-    const index::Outcome outcome =
-        index::apply_run(warp, memory, view, rows, index::Run<std::uint32_t>{}, candidates, permits);
+    const gphash::Outcome outcome =
+        gphash::apply_run(warp, memory, view, rows, gphash::Run<std::uint32_t>{}, candidates, permits);
     memory.keep_copy(warp, view);
-    if (outcome == index::Outcome::claim_missed) {  // back in line, which is this warp alone
+    if (outcome == gphash::Outcome::claim_missed) {  // back in line, which is this warp alone
       memory.count_claim_miss();
       __nanosleep(pause);
       pause = pause < 1024 ? 2 * pause : pause;
-    } else if (outcome != index::Outcome::done) {
+    } else if (outcome != gphash::Outcome::done) {
       (permits.new_key ? permits.new_key : permits.new_value) = false;
     } else {
       status = warp.from_lane(status, 0);

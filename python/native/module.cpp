@@ -113,7 +113,7 @@ void give_name(const std::string& temporary, const std::string& target, const st
 bool is_pool(const std::string& path) {
   const Unlocked released;
   const system::File file = system::File::open(path, false);
-  return file.facts().bytes != 0 && memory::looks_like_pool(file);
+  return file.facts().bytes != 0 && pool::looks_like_pool(file);
 }
 
 nb::typed<nb::tuple, int, nb::str> devices() {

@@ -115,7 +115,7 @@ Plan::Plan(std::shared_ptr<const Layout> tensors, std::string_view with) : layou
   header.names_bytes = layout->names_bytes;
   header.text_bytes = text.size();
   header.data_bytes = layout->data_bytes;
-  header.data_offset = round_up(sums_offset() + 8 * blocks_of(header.data_bytes), memory::kPage);
+  header.data_offset = round_up(sums_offset() + 8 * blocks_of(header.data_bytes), pool::kPage);
 }
 
 std::uint64_t Plan::catalogue_bytes() const { return round_up(layout->listed.size() + text.size(), 8); }
@@ -142,7 +142,7 @@ Catalogue read_catalogue(const std::byte* copy, const CopyHeader& header, std::u
   const std::uint64_t entries = sizeof(CopyHeader), shapes = entries + header.tensors * sizeof(TensorEntry);
   const std::uint64_t names = shapes + header.dimensions * 8, text = names + header.names_bytes;
   const std::uint64_t sums = round_up(text + header.text_bytes, 8), end = sums + 8 * blocks_of(header.data_bytes);
-  if (end > header.data_offset || header.data_offset % memory::kPage != 0) {
+  if (end > header.data_offset || header.data_offset % pool::kPage != 0) {
     return damaged("its header has sizes that do not fit into it");
   }
   if (checksum(copy + entries, end - entries) != header.catalogue_checksum) return damaged("its catalogue is damaged");

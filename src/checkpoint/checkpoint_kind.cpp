@@ -7,16 +7,16 @@ namespace holdfast {
 
 namespace {
 
-class CheckpointKind final : public memory::ObjectKind {
+class CheckpointKind final : public pool::ObjectKind {
  public:
   CheckpointKind() : ObjectKind(5, checkpoint::kVersion, "checkpoint") {}
 
-  void describe(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
+  void describe(const pool::Directory& directory, const pool::ObjectEntry& entry, const pool::ObjectPage& page,
                 ObjectInfo& info) const override {
     info.damage = checkpoint::flaw_in(directory, entry, page);
   }
 
-  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+  CheckReport check(const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                     const std::string& label) const override {
     return checkpoint::CheckpointObject::open(pool, entry, {.label = label})->check();
   }
@@ -24,7 +24,7 @@ class CheckpointKind final : public memory::ObjectKind {
 
 }  // namespace
 
-const memory::ObjectKind& kinds::checkpoint_kind() {
+const pool::ObjectKind& kinds::checkpoint_kind() {
   static const CheckpointKind kind;
   return kind;
 }

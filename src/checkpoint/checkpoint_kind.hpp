@@ -4,5 +4,5 @@
 #include "pool/kinds/kind.hpp"
 
 namespace holdfast::kinds {
-const memory::ObjectKind& checkpoint_kind();
+const pool::ObjectKind& checkpoint_kind();
 }

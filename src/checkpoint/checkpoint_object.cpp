@@ -12,15 +12,15 @@
 
 namespace holdfast::checkpoint {
 
-using memory::Edit;
-using memory::Extent;
-using memory::kPage;
+using pool::Edit;
+using pool::Extent;
+using pool::kPage;
 
 namespace {
 
 constexpr std::uint64_t kPagesBytes = 3 * kPage;  // the word is in the third
 
-CheckpointHeader header_of(const memory::ObjectPage& page) {
+CheckpointHeader header_of(const pool::ObjectPage& page) {
   CheckpointHeader header;
   std::memcpy(&header, page.header, sizeof header);
   return header;
@@ -28,22 +28,21 @@ CheckpointHeader header_of(const memory::ObjectPage& page) {
 
 }  // namespace
 
-std::string flaw_in(const memory::Directory& directory, const memory::ObjectEntry& entry,
-                    const memory::ObjectPage& page) {
+std::string flaw_in(const pool::Directory& directory, const pool::ObjectEntry& entry, const pool::ObjectPage& page) {
   const CheckpointHeader header = header_of(page);
   if (page.header_bytes != sizeof header) return "its header has " + std::to_string(page.header_bytes) + " bytes";
   if (header.copies < 2 || header.copies > kMostCopies || header.reserved != 0)
     return "its header is not a checkpoint's";
   for (const Extent& extent : directory.extents_of(entry.number)) {
-    if (extent.role == memory::kPagesRole ? extent.bytes < kPagesBytes
-                                          : extent.role != kCopyRole || extent.index >= header.copies) {
+    if (extent.role == pool::kPagesRole ? extent.bytes < kPagesBytes
+                                        : extent.role != kCopyRole || extent.index >= header.copies) {
       return "its extents are not a checkpoint's";
     }
   }
   return {};
 }
 
-CheckpointObject::CheckpointObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const Use& use,
+CheckpointObject::CheckpointObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const Use& use,
                                    unsigned copies)
     : Object(std::move(pool), number, use.label, use.flush), copies_(copies) {}
 
@@ -57,7 +56,7 @@ CheckpointObject::~CheckpointObject() {
   for (const Copy& copy : copies_) system::unmap(copy.range.address, copy.range.mapped);
 }
 
-std::shared_ptr<CheckpointObject> CheckpointObject::create(Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+std::shared_ptr<CheckpointObject> CheckpointObject::create(Edit& edit, std::shared_ptr<pool::PoolFile> pool,
                                                            const std::string& name, unsigned copies, const Use& use) {
   if (copies < 2 || copies > kMostCopies) {
     throw InvalidArgument("a checkpoint of " + std::to_string(copies) + " copies cannot be made: give 2 to 8");
@@ -70,9 +69,9 @@ std::shared_ptr<CheckpointObject> CheckpointObject::create(Edit& edit, std::shar
   return object;
 }
 
-std::shared_ptr<CheckpointObject> CheckpointObject::open(std::shared_ptr<memory::PoolFile> pool,
-                                                         const memory::ObjectEntry& entry, const Use& use) {
-  memory::require_kind(entry, kinds::checkpoint_kind(), use.label);
+std::shared_ptr<CheckpointObject> CheckpointObject::open(std::shared_ptr<pool::PoolFile> pool,
+                                                         const pool::ObjectEntry& entry, const Use& use) {
+  pool::require_kind(entry, kinds::checkpoint_kind(), use.label);
   std::shared_ptr<CheckpointObject> object(new CheckpointObject(std::move(pool), entry.number, use, 0));
   object->map_pages();
   if (const std::string what = flaw_in(*object->pool().directory(), entry, object->page()); !what.empty()) {
@@ -107,7 +106,7 @@ void CheckpointObject::look() {
     if (copies_[i].range.address == nullptr) continue;
     if (counts(*header(i), i, word_)) copies_[i].sequence = header(i)->sequence;
     if (word_damaged_ || !pool().writes_file()) continue;
-    const memory::HeaderMemory memory = pool().header_memory(persist());
+    const pool::HeaderMemory memory = pool().header_memory(persist());
     withdraw_unfinished(memory, header(i), i, word_);
   }
   next_sequence_ = sequence_in(word_) + 1;
@@ -133,7 +132,7 @@ DeviceSide& CheckpointObject::device() {
 }
 
 /// It is about to be unmapped.
-void CheckpointObject::forget(const memory::Range& range) {
+void CheckpointObject::forget(const pool::Range& range) {
   const std::lock_guard guard(device_mutex_);
   if (device_ && range.address != nullptr) device_->unmap(range.address);
 }
@@ -159,7 +158,7 @@ void CheckpointObject::release(unsigned copy) {
 }
 
 const std::byte* CheckpointObject::address_of(const Extent& extent) const {
-  return extent.role == memory::kPagesRole ? pages().address : copies_[extent.index].range.address;
+  return extent.role == pool::kPagesRole ? pages().address : copies_[extent.index].range.address;
 }
 
 }  // namespace holdfast::checkpoint

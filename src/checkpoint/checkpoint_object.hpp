@@ -23,16 +23,15 @@ struct Use {
 };
 
 /// What is wrong with the header and the extents of one; empty if nothing is.
-std::string flaw_in(const memory::Directory& directory, const memory::ObjectEntry& entry,
-                    const memory::ObjectPage& page);
+std::string flaw_in(const pool::Directory& directory, const pool::ObjectEntry& entry, const pool::ObjectPage& page);
 
 /// Thread-safe. Its clean mark stays set: a save is on its device before it counts, so there is nothing to sync.
-class CheckpointObject : public memory::Object, public std::enable_shared_from_this<CheckpointObject> {
+class CheckpointObject : public pool::Object, public std::enable_shared_from_this<CheckpointObject> {
  public:
-  static std::shared_ptr<CheckpointObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+  static std::shared_ptr<CheckpointObject> create(pool::Edit& edit, std::shared_ptr<pool::PoolFile> pool,
                                                   const std::string& name, unsigned copies, const Use& use);
-  static std::shared_ptr<CheckpointObject> open(std::shared_ptr<memory::PoolFile> pool,
-                                                const memory::ObjectEntry& entry, const Use& use);
+  static std::shared_ptr<CheckpointObject> open(std::shared_ptr<pool::PoolFile> pool, const pool::ObjectEntry& entry,
+                                                const Use& use);
   ~CheckpointObject() override;
 
   std::shared_future<void> save(std::uint64_t step, std::shared_ptr<const Layout> layout, std::string_view text,
@@ -52,11 +51,11 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   void resume_saves() noexcept;
   void stop();  ///< after the last save: the thread ends
   unsigned copies() const { return static_cast<unsigned>(copies_.size()); }
-  const std::byte* address_of(const memory::Extent& extent) const override;
+  const std::byte* address_of(const pool::Extent& extent) const override;
 
  private:
   struct Copy {
-    memory::Range range;
+    pool::Range range;
     std::uint64_t sequence = 0;  ///< of the state that counts; 0: none does
     bool busy = false;           ///< a save is in flight
     unsigned held = 0;           ///< by SavedStates
@@ -72,11 +71,11 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
     CopyHeader header;
     Catalogue catalogue;
     CopyParts parts;
-    memory::Range range;
+    pool::Range range;
   };
   /// Says what is damaged; empty: nothing, and the state is complete.
   using Take = std::function<std::string(Source&, SavedState&)>;
-  CheckpointObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const Use& use, unsigned copies);
+  CheckpointObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const Use& use, unsigned copies);
   void map_all();
   void look();
   CopyHeader* header(unsigned copy) const { return reinterpret_cast<CopyHeader*>(copies_[copy].range.address); }
@@ -86,7 +85,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   void require_open() const;  ///< throws ObjectClosed
   void start_thread();        ///< unless it runs
   void work();
-  std::unique_ptr<Transfer> copy_tensors(const memory::Range& range, const Plan& plan, const SaveOptions& options);
+  std::unique_ptr<Transfer> copy_tensors(const pool::Range& range, const Plan& plan, const SaveOptions& options);
   void finish(Job& job);
   SavedState newest(const Take& take, std::uint64_t sequence);  ///< 0: any
   std::string take_from(unsigned copy, const Take& take, SavedState& state);
@@ -94,7 +93,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   bool newest_is_missing() const;
   std::string missing_newest() const;
   DeviceSide& device();
-  void forget(const memory::Range& range);
+  void forget(const pool::Range& range);
 
   std::mutex saving_;  ///< before the other one: saves count in the order in which they were copied
   mutable std::mutex mutex_;

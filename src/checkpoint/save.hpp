@@ -12,7 +12,7 @@
 
 namespace holdfast::checkpoint {
 
-template <memory::WritableMemory Memory>
+template <pool::WritableMemory Memory>
 void withdraw(const Memory& memory, CopyHeader* header) {
   memory.store(&header->sequence, 0);
   memory.flush(header, sizeof *header);
@@ -21,15 +21,15 @@ void withdraw(const Memory& memory, CopyHeader* header) {
 }
 
 /// [header + 1, header + 1 + bytes) was written before.
-template <memory::WritableMemory Memory>
+template <pool::WritableMemory Memory>
 void fill(const Memory& memory, CopyHeader* header, const CopyHeader& next, std::size_t bytes) {
   memory.flush(header + 1, bytes);
-  memory::store_words(memory, header, &next, sizeof next);
+  pool::store_words(memory, header, &next, sizeof next);
   memory.fence();
   HOLDFAST_FAILPOINT(state_filled);
 }
 
-template <memory::WritableMemory Memory>
+template <pool::WritableMemory Memory>
 void switch_to(const Memory& memory, std::uint64_t* word, std::uint64_t sequence, unsigned copy) {
   memory.store(word, word_of(sequence, copy));
   memory.flush(word, sizeof *word);
@@ -38,7 +38,7 @@ void switch_to(const Memory& memory, std::uint64_t* word, std::uint64_t sequence
 }
 
 inline bool is_intact(const CopyHeader& header) {
-  return header.magic == kCopyMagic && header.checksum == memory::checksum_of(header);
+  return header.magic == kCopyMagic && header.checksum == pool::checksum_of(header);
 }
 
 /// Whether a copy holds a state that was acknowledged, or would have been: what was not switched to does not count.
@@ -48,7 +48,7 @@ inline bool counts(const CopyHeader& header, unsigned copy, std::uint64_t word) 
 }
 
 /// Opening for writing: a copy that was filled and never switched to must not be taken for an older one later.
-template <memory::WritableMemory Memory>
+template <pool::WritableMemory Memory>
 void withdraw_unfinished(const Memory& memory, CopyHeader* header, unsigned copy, std::uint64_t word) {
   if (header->sequence < sequence_in(word) || header->sequence == 0) return;
   if (copy == copy_in(word) && header->sequence == sequence_in(word)) return;

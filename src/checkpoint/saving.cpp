@@ -15,8 +15,8 @@
 
 namespace holdfast::checkpoint {
 
-using memory::Edit;
-using memory::Extent;
+using pool::Edit;
+using pool::Extent;
 
 int CheckpointObject::oldest() const {
   int best = -1;
@@ -31,14 +31,14 @@ int CheckpointObject::oldest() const {
 /// An extent of so many bytes in place of one that is too small, in one commit.
 void CheckpointObject::make_space(unsigned copy, std::uint64_t bytes) {
   HOLDFAST_ASSERT(!copies_[copy].busy && copies_[copy].held == 0);
-  memory::Range& range = copies_[copy].range;
+  pool::Range& range = copies_[copy].range;
   if (range.bytes >= bytes) return;
   const auto index = static_cast<std::uint16_t>(copy);
   Edit edit(pool());
   if (range.address != nullptr) edit.free(number(), kCopyRole, index);
   const Extent extent =
       edit.add(number(), kCopyRole, index, pool().rounded(bytes + bytes / 16));  // texts vary in length
-  memory::Range made = pool().map(extent.offset, extent.bytes, true);
+  pool::Range made = pool().map(extent.offset, extent.bytes, true);
   try {
     std::memset(made.address, 0, sizeof(CopyHeader));
     persist().flush(made.address, sizeof(CopyHeader));
@@ -108,7 +108,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
   next.created = static_cast<std::uint64_t>(std::time(nullptr));
   lock.unlock();
   try {
-    const memory::HeaderMemory memory = pool().header_memory(persist());
+    const pool::HeaderMemory memory = pool().header_memory(persist());
     withdraw(memory, header(copy));
     job.transfer = copy_tensors(copies_[copy].range, job.plan, options);
     HOLDFAST_FAILPOINT(state_copied);
@@ -126,7 +126,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
 }
 
 /// Tensors of the CPU are in the copy when this returns, those of a GPU when the transfer has ended.
-std::unique_ptr<Transfer> CheckpointObject::copy_tensors(const memory::Range& range, const Plan& plan,
+std::unique_ptr<Transfer> CheckpointObject::copy_tensors(const pool::Range& range, const Plan& plan,
                                                          const SaveOptions& options) {
   const Layout& layout = *plan.layout;
   const CopyParts parts = plan.parts(range.address);
@@ -160,11 +160,11 @@ void CheckpointObject::finish(Job& job) {
   sum_blocks(parts.data, parts.data_bytes, summed, blocks, parts.sums);
   catalogue.add(parts.sums, 8 * blocks);
   next.catalogue_checksum = catalogue.end();
-  memory::seal(next);
+  pool::seal(next);
   require_writable();  // after a failed sync no later save counts: it would make the one that failed an older state
-  const memory::HeaderMemory memory = pool().header_memory(persist());
+  const pool::HeaderMemory memory = pool().header_memory(persist());
   fill(memory, header(job.copy), next, job.plan.bytes() - sizeof next);
-  const memory::HeaderMemory last = pool().header_memory(persist());
+  const pool::HeaderMemory last = pool().header_memory(persist());
   switch_to(last, word(), next.sequence, job.copy);
   pool().require_whole();
 }

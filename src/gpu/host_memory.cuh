@@ -57,6 +57,6 @@ class HostMemory {
     asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(two), "l"(words.x), "l"(words.y) : "memory");
   }
 };
-static_assert(memory::PersistentMemory<HostMemory>);
+static_assert(pool::PersistentMemory<HostMemory>);
 
 }  // namespace holdfast::gpu

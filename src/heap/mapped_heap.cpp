@@ -10,9 +10,9 @@
 
 namespace holdfast::heap {
 
-using memory::Edit;
-using memory::Extent;
-using memory::Range;
+using pool::Edit;
+using pool::Extent;
+using pool::Range;
 
 namespace {
 
@@ -73,7 +73,7 @@ void MappedHeap::map_pieces(const std::vector<Extent>& pieces) {
 
 /// Before a word names what is new.
 void MappedHeap::settle_from(std::uint64_t byte) const {
-  const std::uint64_t from = byte / memory::kPage * memory::kPage;
+  const std::uint64_t from = byte / pool::kPage * pool::kPage;
   pool().settle({base_ + from, mapped_ - from, mapped_ - from});
 }
 

@@ -22,7 +22,7 @@ struct Limits {
   std::string advice;  ///< ends the error of a heap that cannot grow: what the user can do
 };
 
-/// The extents that an object has of one role, which must have `memory::kPiecesOfARange`, mapped one behind the other.
+/// The extents that an object has of one role, which must have `pool::kPiecesOfARange`, mapped one behind the other.
 ///
 ///   made:    `make` within the Edit that makes its object
 ///   opened:  `map`
@@ -33,14 +33,14 @@ struct Limits {
 class MappedHeap {
  public:
   /// `owner` outlives it.
-  MappedHeap(const memory::Object& owner, std::uint16_t role, Limits limits)
+  MappedHeap(const pool::Object& owner, std::uint16_t role, Limits limits)
       : owner_(owner), role_(role), limits_(std::move(limits)) {}
   ~MappedHeap();  ///< unmaps
   MappedHeap(const MappedHeap&) = delete;
   MappedHeap& operator=(const MappedHeap&) = delete;
 
   /// Gives a new object a heap of `bytes` bytes, a multiple of the granule. Throws NoSpace, MediumError.
-  void make(memory::Edit& edit, std::uint64_t bytes);
+  void make(pool::Edit& edit, std::uint64_t bytes);
   /// Maps the extents that the directory names. Throws SystemError, MediumError.
   void map();
 
@@ -50,7 +50,7 @@ class MappedHeap {
   /// The whole slabs that are mapped now.
   View view() const { return {base_, mapped_ / kSlabBytes, kSlabBits}; }
   /// Where a piece of it is mapped; null if it is none.
-  const std::byte* address_of(const memory::Extent& extent) const;
+  const std::byte* address_of(const pool::Extent& extent) const;
 
   /// The size after a growth to `bytes` that finds all the space it asks for.
   std::uint64_t most_with(std::uint64_t bytes) const;
@@ -75,25 +75,25 @@ class MappedHeap {
     ~Space() { system::unmap(address, bytes); }
   };
 
-  memory::PoolFile& pool() const { return owner_.pool(); }
+  pool::PoolFile& pool() const { return owner_.pool(); }
   std::uint64_t reserve_for(std::uint64_t bytes) const;
   void reserve(std::uint64_t bytes);
   Space larger_space(std::uint64_t bytes) const;
-  void map_pieces(const std::vector<memory::Extent>& pieces);
+  void map_pieces(const std::vector<pool::Extent>& pieces);
   void settle_from(std::uint64_t byte) const;
   void unmap_from(std::size_t range) noexcept;
-  void extend(memory::Edit& edit, const std::vector<memory::Extent>& pieces);
-  void move(memory::Edit& edit, Space& space);
-  void announce(const memory::Range& range) const;
-  void withdraw(const memory::Range& range) const;
+  void extend(pool::Edit& edit, const std::vector<pool::Extent>& pieces);
+  void move(pool::Edit& edit, Space& space);
+  void announce(const pool::Range& range) const;
+  void withdraw(const pool::Range& range) const;
 
-  const memory::Object& owner_;
+  const pool::Object& owner_;
   const std::uint16_t role_;
   const Limits limits_;
   std::byte* base_ = nullptr;  ///< the start of the reserved address space
   std::uint64_t reserved_ = 0;
   std::uint64_t mapped_ = 0;
-  std::vector<memory::Range> ranges_;  ///< as they were mapped
+  std::vector<pool::Range> ranges_;  ///< as they were mapped
   OnRange on_mapped_, on_unmapping_;
 };
 

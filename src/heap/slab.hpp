@@ -84,10 +84,10 @@ enum class Step : std::uint8_t {
 
 /// A policy `Memory` that writes the slab directory.
 template <class M>
-concept SlabMemory = memory::PersistentMemory<M> && memory::SteppedMemory<M, Step>;
+concept SlabMemory = pool::PersistentMemory<M> && pool::SteppedMemory<M, Step>;
 
 /// True if the heap has a cell where `word` says, of the class that it says.
-template <memory::ReadableMemory Memory>
+template <pool::ReadableMemory Memory>
 HOLDFAST_BOTH bool names_cell(const Memory& memory, const View& view, std::uint64_t word) {
   const CellWord cell{word};
   if ((word & 0xff) == 0 || cell.size_class() >= kClasses) return false;

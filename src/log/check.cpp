@@ -35,11 +35,11 @@ CheckReport check_tails(CpuMemory& memory, const View<CpuMemory>& view) {
 }
 
 /// Of a transaction of the object with number `region`.
-static void check_undo(CpuMemory& memory, const View<CpuMemory>& view, const memory::PoolFile& pool,
-                       std::uint32_t region, CheckReport& report) {
+static void check_undo(CpuMemory& memory, const View<CpuMemory>& view, const pool::PoolFile& pool, std::uint32_t region,
+                       CheckReport& report) {
   const auto directory = pool.directory();
   const auto extents = directory->extents_of(region, kDataRole);
-  const memory::ObjectEntry* const entry = directory->find(region);
+  const pool::ObjectEntry* const entry = directory->find(region);
   if (entry == nullptr || entry->type != kinds::region_kind().type || extents.size() != 1) {
     report.errors.push_back("it has a transaction of the object with number " + std::to_string(region) +
                             ", which is not a region of this pool");
@@ -52,8 +52,8 @@ static void check_undo(CpuMemory& memory, const View<CpuMemory>& view, const mem
   report.checked.push_back("the undo entries of a transaction that was not finished");
 }
 
-CheckReport check(const Shape& shape, std::byte* data, const memory::PoolFile& pool) {
-  CpuMemory memory{memory::Persist()};
+CheckReport check(const Shape& shape, std::byte* data, const pool::PoolFile& pool) {
+  CpuMemory memory{pool::Persist()};
   std::vector<std::uint32_t> holds(shape.kind == LogKind::conventional ? shape.places() : 0);
   const View<CpuMemory> view = view_of(shape, data, holds.data());
   CheckReport report = check_tails(memory, view);

@@ -9,9 +9,9 @@
 
 namespace holdfast::log {
 
-using memory::Extent;
-using memory::ObjectEntry;
-using memory::PoolFile;
+using pool::Extent;
+using pool::ObjectEntry;
+using pool::PoolFile;
 
 namespace {
 
@@ -31,8 +31,8 @@ Domain DataObject::domain(bool gpu) const {
   return gpu && !(cpu == Domain::power && header_as<DataHeader>().eadr == 1) ? Object::domain(true) : cpu;
 }
 
-std::unique_ptr<DataObject> DataObject::create(memory::Edit& edit, std::shared_ptr<PoolFile> pool,
-                                               const std::string& name, const memory::ObjectKind& kind,
+std::unique_ptr<DataObject> DataObject::create(pool::Edit& edit, std::shared_ptr<PoolFile> pool,
+                                               const std::string& name, const pool::ObjectKind& kind,
                                                std::span<const std::byte> header, const DataUse& use) {
   DataHeader first;
   HOLDFAST_ASSERT(header.size() >= sizeof first);
@@ -44,9 +44,9 @@ std::unique_ptr<DataObject> DataObject::create(memory::Edit& edit, std::shared_p
   const std::uint32_t number = edit.create({.name = name, .type = kind.type, .type_version = kind.version});
   std::unique_ptr<DataObject> object(new DataObject(std::move(pool), number, use));
   PoolFile& file = object->pool();
-  object->make_pages(edit, 2 * memory::kPage, header);
+  object->make_pages(edit, 2 * pool::kPage, header);
   const Extent extent = edit.add(number, kDataRole, 0, file.rounded(first.bytes));
-  memory::Range& data = object->data_;
+  pool::Range& data = object->data_;
   data = file.map(extent.offset, extent.bytes, true);
   if (!edit.is_fresh(extent)) {
     std::memset(data.address, 0, data.bytes);
@@ -58,9 +58,9 @@ std::unique_ptr<DataObject> DataObject::create(memory::Edit& edit, std::shared_p
 }
 
 std::unique_ptr<DataObject> DataObject::open(std::shared_ptr<PoolFile> pool, const ObjectEntry& entry,
-                                             const memory::ObjectKind& kind, std::uint32_t header_bytes,
+                                             const pool::ObjectKind& kind, std::uint32_t header_bytes,
                                              const DataUse& use) {
-  memory::require_kind(entry, kind, use.label);
+  pool::require_kind(entry, kind, use.label);
   std::unique_ptr<DataObject> object(new DataObject(std::move(pool), entry.number, use));
   object->map_pages();
   const auto directory = object->pool().directory();
@@ -74,11 +74,11 @@ std::unique_ptr<DataObject> DataObject::open(std::shared_ptr<PoolFile> pool, con
 }
 
 const std::byte* DataObject::address_of(const Extent& extent) const {
-  if (extent.role == memory::kPagesRole) return pages().address;
+  if (extent.role == pool::kPagesRole) return pages().address;
   return extent.role == kDataRole ? data_.address : nullptr;
 }
 
-std::string flaw_in(const memory::Directory& directory, const ObjectEntry& entry, const memory::ObjectPage& page,
+std::string flaw_in(const pool::Directory& directory, const ObjectEntry& entry, const pool::ObjectPage& page,
                     std::uint32_t header_bytes) {
   if (page.header_bytes != header_bytes) return "its header has " + std::to_string(page.header_bytes) + " bytes";
   DataHeader header;

@@ -30,17 +30,16 @@ struct DataHeader {
 };
 static_assert(sizeof(DataHeader) == 16);
 
-class DataObject : public memory::Object {
+class DataObject : public pool::Object {
  public:
   /// `header` begins with a DataHeader. The bytes are zero. It is there when `edit` is committed.
   /// Throws InvalidArgument, ObjectExists, NoSpace, MediumError.
-  static std::unique_ptr<DataObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
-                                            const std::string& name, const memory::ObjectKind& kind,
+  static std::unique_ptr<DataObject> create(pool::Edit& edit, std::shared_ptr<pool::PoolFile> pool,
+                                            const std::string& name, const pool::ObjectKind& kind,
                                             std::span<const std::byte> header, const DataUse& use);
   /// Throws PoolMismatch (it is of another kind), PoolVersion, PoolCorrupt, PowerLost, ReadOnly, MediumError.
-  static std::unique_ptr<DataObject> open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
-                                          const memory::ObjectKind& kind, std::uint32_t header_bytes,
-                                          const DataUse& use);
+  static std::unique_ptr<DataObject> open(std::shared_ptr<pool::PoolFile> pool, const pool::ObjectEntry& entry,
+                                          const pool::ObjectKind& kind, std::uint32_t header_bytes, const DataUse& use);
   ~DataObject() override;
 
   std::byte* data() const { return data_.address; }
@@ -54,17 +53,17 @@ class DataObject : public memory::Object {
     return header;
   }
   Domain domain(bool gpu = false) const override;
-  const std::byte* address_of(const memory::Extent& extent) const override;
+  const std::byte* address_of(const pool::Extent& extent) const override;
   /// Of all that kernels may read and write, in whole pages.
-  const memory::Range& mapped() const { return data_; }
+  const pool::Range& mapped() const { return data_; }
 
  private:
-  DataObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const DataUse& use);
-  memory::Range data_;
+  DataObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const DataUse& use);
+  pool::Range data_;
 };
 
 /// What is wrong with an object of this kind, judged by its entry, its page and its extents; empty: nothing.
-std::string flaw_in(const memory::Directory& directory, const memory::ObjectEntry& entry,
-                    const memory::ObjectPage& page, std::uint32_t header_bytes);
+std::string flaw_in(const pool::Directory& directory, const pool::ObjectEntry& entry, const pool::ObjectPage& page,
+                    std::uint32_t header_bytes);
 
 }  // namespace holdfast::log

@@ -4,6 +4,6 @@
 #include "pool/kinds/kind.hpp"
 
 namespace holdfast::kinds {
-const memory::ObjectKind& region_kind();
-const memory::ObjectKind& log_kind();
+const pool::ObjectKind& region_kind();
+const pool::ObjectKind& log_kind();
 }  // namespace holdfast::kinds

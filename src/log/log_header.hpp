@@ -18,9 +18,9 @@ struct LogHeader {
 static_assert(sizeof(LogHeader) == 48 && offsetof(LogHeader, kind) == 16 && offsetof(LogHeader, reserved) == 36);
 
 /// The flag of a transaction is the first word of the data; the tails begin on the next page, the entries on one behind them.
-inline constexpr std::uint64_t kTailsAt = memory::kPage;
+inline constexpr std::uint64_t kTailsAt = pool::kPage;
 inline std::uint64_t entries_at(const Shape& shape) {
-  return kTailsAt + round_up(shape.places() * sizeof(std::uint32_t), memory::kPage);
+  return kTailsAt + round_up(shape.places() * sizeof(std::uint32_t), pool::kPage);
 }
 inline std::uint64_t bytes_of(const Shape& shape) { return entries_at(shape) + shape.words() * sizeof(std::uint32_t); }
 

@@ -10,29 +10,29 @@ namespace holdfast {
 
 namespace {
 
-log::LogHeader log_header_in(const memory::ObjectPage& page) {
+log::LogHeader log_header_in(const pool::ObjectPage& page) {
   log::LogHeader header;
   std::memcpy(&header, page.header, sizeof header);
   return header;
 }
 
-class LogKind final : public memory::ObjectKind {
+class LogKind final : public pool::ObjectKind {
  public:
   LogKind() : ObjectKind(4, 1, "log") {}
 
-  void describe(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
+  void describe(const pool::Directory& directory, const pool::ObjectEntry& entry, const pool::ObjectPage& page,
                 ObjectInfo& info) const override {
     info.damage = log::flaw_in(directory, entry, page, sizeof(log::LogHeader));
     if (info.damage.empty()) info.damage = log::flaw_in(log_header_in(page));
   }
 
-  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+  CheckReport check(const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                     const std::string& label) const override {
-    const bool clean = memory::describe_intact(*pool, entry, *this, label).clean;
+    const bool clean = pool::describe_intact(*pool, entry, *this, label).clean;
     const auto directory = pool->directory();
-    const auto pages = memory::read_page(pool->file(), directory->extents_of(entry.number, memory::kPagesRole).at(0));
-    const memory::Extent extent = directory->extents_of(entry.number, log::kDataRole).at(0);
-    memory::Range data = pool->map(extent.offset, extent.bytes, false);
+    const auto pages = pool::read_page(pool->file(), directory->extents_of(entry.number, pool::kPagesRole).at(0));
+    const pool::Extent extent = directory->extents_of(entry.number, log::kDataRole).at(0);
+    pool::Range data = pool->map(extent.offset, extent.bytes, false);
     CheckReport report = log::check(log::shape_of(log_header_in(pages.page)), data.address, *pool);
     system::unmap(data.address, data.mapped);
     report.was_clean = clean;
@@ -43,7 +43,7 @@ class LogKind final : public memory::ObjectKind {
 
 }  // namespace
 
-const memory::ObjectKind& kinds::log_kind() {
+const pool::ObjectKind& kinds::log_kind() {
   static const LogKind kind;
   return kind;
 }

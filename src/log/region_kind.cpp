@@ -8,24 +8,24 @@ namespace holdfast {
 
 namespace {
 
-class RegionKind final : public memory::ObjectKind {
+class RegionKind final : public pool::ObjectKind {
  public:
   RegionKind() : ObjectKind(3, 1, "region") {}
 
-  void describe(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
+  void describe(const pool::Directory& directory, const pool::ObjectEntry& entry, const pool::ObjectPage& page,
                 ObjectInfo& info) const override {
     info.damage = log::flaw_in(directory, entry, page, sizeof(log::DataHeader));
   }
 
-  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+  CheckReport check(const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                     const std::string& label) const override {
-    return log::report_on_region(memory::describe_intact(*pool, entry, *this, label).clean);
+    return log::report_on_region(pool::describe_intact(*pool, entry, *this, label).clean);
   }
 };
 
 }  // namespace
 
-const memory::ObjectKind& kinds::region_kind() {
+const pool::ObjectKind& kinds::region_kind() {
   static const RegionKind kind;
   return kind;
 }

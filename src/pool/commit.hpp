@@ -11,7 +11,7 @@
 #include "pool/copies.hpp"
 #include "pool/medium/memory_concept.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// `area` is the one that `copies` do not name; `next` names it, and is sealed. `Block` is a Superblock
 /// or a smaller one of the model.
@@ -24,4 +24,4 @@ void commit_directory(const Memory& memory, std::byte* area, const std::byte* di
   write_copies(memory, copies, next);
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -12,7 +12,7 @@
 #include "core/failpoint.hpp"
 #include "pool/medium/memory_concept.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 template <class Block>
 std::uint64_t checksum_of(const Block& block) {
@@ -79,4 +79,4 @@ void write_copies(const Memory& memory, Block* copies, const Block& next) {
   write_copy(memory, copies + 1, next);
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -9,7 +9,7 @@
 #include "core/both.hpp"
 #include "core/checked.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -205,4 +205,4 @@ std::string decode(const std::byte* area, std::uint64_t generation, std::uint64_
   return what.empty() ? flaw_in_extents(directory, file_bytes) : what;
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -9,7 +9,7 @@
 
 #include "pool/superblock.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 inline constexpr unsigned kExtents = 4096;
 inline constexpr unsigned kObjects = 1024;
@@ -100,4 +100,4 @@ std::vector<std::byte> encode(const Directory& directory);
 /// here, once, before use, since a pool may come from an untrusted source.
 std::string decode(const std::byte* area, std::uint64_t generation, std::uint64_t file_bytes, Directory& directory);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

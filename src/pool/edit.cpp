@@ -6,7 +6,7 @@
 
 #include "core/both.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -213,4 +213,4 @@ void Edit::commit() {
   committed_ = true;
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

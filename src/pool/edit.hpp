@@ -10,7 +10,7 @@
 #include "pool/pool_file.hpp"
 #include "pool/space.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// What a new object is.
 struct NewObject {
@@ -84,4 +84,4 @@ class Edit {
   bool committed_ = false;
 };
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -9,7 +9,7 @@
 #include "holdfast/error.hpp"
 #include "system/process.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -174,4 +174,4 @@ void Object::sync() {
   marked_.store(-1, std::memory_order_release);
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -15,7 +15,7 @@
 #include "pool/object_page.hpp"
 #include "pool/pool_file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// What every type of object shares. The types derive from it.
 ///
@@ -96,4 +96,4 @@ class Object {
   std::atomic<int> marked_ = -1;  ///< the Domain noted with the cleared clean mark; -1: the mark stands
 };
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -9,7 +9,7 @@
 #include "holdfast/pool.hpp"
 #include "system/process.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 bool is_intact(const ObjectPage& page) { return page.magic == kPageMagic && page.checksum == checksum_of(page); }
 
@@ -70,4 +70,4 @@ FoundPage read_page(const system::File& file, const Extent& pages) {
   return found;
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -9,7 +9,7 @@
 #include "pool/directory.hpp"
 #include "system/file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 inline constexpr std::uint64_t kPageMagic = 0x5443'454a'424f'4648;  // "HFOBJECT", little endian
 inline constexpr std::size_t kHeaderBytes = 512;
@@ -55,4 +55,4 @@ struct FoundPage {
 FoundPage read_page(const system::File& file, const Extent& pages);
 FoundPage choose_page(const ObjectPage& a, const ObjectPage& b, std::uint32_t number);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -7,7 +7,7 @@
 #include "pool/medium/owner.hpp"
 #include "pool/pool_file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -67,4 +67,4 @@ NewPool::~NewPool() {
   }
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

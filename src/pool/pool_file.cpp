@@ -12,7 +12,7 @@
 #include "pool/medium/owner.hpp"
 #include "system/calls.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 void HeaderMemory::store(std::uint64_t* address, std::uint64_t value) const {
   std::atomic_ref<std::uint64_t>(*address).store(value, std::memory_order_relaxed);
@@ -218,4 +218,4 @@ void PoolFile::commit(Directory next) {
   directory_ = std::move(directory);
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -20,7 +20,7 @@
 #include "system/mapping.hpp"
 #include "system/named_file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 enum class Access { read_write, read_only, scratch /**< private copies in memory: the file is not written */ };
 
@@ -172,4 +172,4 @@ class NewPool {
   std::shared_ptr<PoolFile> pool_;
 };
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -7,7 +7,7 @@
 
 #include "holdfast/error.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -129,4 +129,4 @@ PoolImage read_pool(const system::File& file) {
   }
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -7,7 +7,7 @@
 #include "pool/directory.hpp"
 #include "system/file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 struct PoolImage {
   Superblock block = {};  ///< intact and without flaw
@@ -22,4 +22,4 @@ bool looks_like_pool(const system::File& file);
 /// Throws PoolCorrupt, PoolVersion.
 PoolImage read_pool(const system::File& file);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -7,7 +7,7 @@
 #include "pool/pool_image.hpp"
 #include "system/calls.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 PoolName::PoolName(const std::string& path, bool overwrite) : target_(system::resolve(path)) {
   system::FileFacts there;
@@ -43,4 +43,4 @@ void PoolName::settle_names(const system::File& file) const noexcept try {
   // Another error is reported.
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

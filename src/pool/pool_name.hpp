@@ -6,7 +6,7 @@
 #include "holdfast/pool.hpp"
 #include "system/named_file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// What has the name is locked, if it may be replaced, until the new file has it.
 class PoolName {
@@ -27,4 +27,4 @@ class PoolName {
   system::File replaced_;
 };
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -5,7 +5,7 @@
 #include "pool/medium/owner.hpp"
 #include "pool/pool_file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -147,4 +147,4 @@ std::shared_ptr<PoolFile> PoolFile::open(const std::string& path, Access access)
   return pool;
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -15,7 +15,7 @@
 #include "system/bulk_writer.hpp"
 #include "threads/parallel.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -204,4 +204,4 @@ void Snapshot::finish() {
   name_.give_to(file_, medium_.medium, temporary_);
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

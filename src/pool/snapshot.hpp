@@ -18,7 +18,7 @@ namespace holdfast::system {
 class BulkWriter;
 }
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 class CompactCopy;
 class Space;
@@ -79,4 +79,4 @@ class Snapshot {
   std::uint64_t bytes_ = 0, written_ = 0;
 };
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

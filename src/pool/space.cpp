@@ -7,7 +7,7 @@
 #include "core/both.hpp"
 #include "system/mapping.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::uint64_t Space::free_bytes() const {
   return bytes;
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -8,7 +8,7 @@
 #include "pool/directory.hpp"
 #include "system/file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// What an extent must be like.
 struct Wanted {
@@ -43,4 +43,4 @@ class Space {
   std::uint64_t end_, granule_;
 };
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

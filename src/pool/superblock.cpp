@@ -5,7 +5,7 @@
 #include <bit>
 #include <iterator>
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 static_assert(std::endian::native == std::endian::little, "pools are little endian");
 
@@ -31,4 +31,4 @@ std::string flaw(const Superblock& block) {
   return {};
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -8,7 +8,7 @@
 #include "pool/copies.hpp"
 #include "system/pages.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 inline constexpr std::uint64_t kMagic = 0x5453'4146'444c'4f48;  // "HOLDFAST", little endian
 inline constexpr std::uint32_t kVersion = 5;  // the only one: 1 to 4 were never released, and are refused by name
@@ -45,4 +45,4 @@ bool is_intact(const Superblock& block);
 /// What is wrong with the fields of an intact superblock; empty if nothing is. A pool may come from an untrusted source.
 std::string flaw(const Superblock& block);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -201,7 +201,7 @@ void Recorder::flush(const void* address, std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
   see_all();
   auto& flushed = flushed_[std::this_thread::get_id()];
-  memory::each_line(address, bytes, [&](const char* line) {
+  pool::each_line(address, bytes, [&](const char* line) {
     const auto at = reinterpret_cast<std::uintptr_t>(line);
     const auto has = [at](const Mapping& mapping) { return mapping.begin <= at && at < mapping.end; };
     const auto mapping = std::find_if(mappings_.begin(), mappings_.end(), has);
@@ -222,8 +222,8 @@ void Recorder::fence() noexcept {
 }
 
 FlushWatch::FlushWatch(Recorder& recorder)
-    : watch_(recorder), before_(memory::observe_flushes(recorder.is_direct() ? &recorder : nullptr)) {}
-FlushWatch::~FlushWatch() { memory::observe_flushes(before_); }
+    : watch_(recorder), before_(pool::observe_flushes(recorder.is_direct() ? &recorder : nullptr)) {}
+FlushWatch::~FlushWatch() { pool::observe_flushes(before_); }
 
 void Recorder::note(const Event& event) {
   switch (event.call) {

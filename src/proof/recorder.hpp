@@ -63,7 +63,7 @@ class FlushWatch {
 
  private:
   const Watch watch_;
-  memory::FlushObserver* const before_;
+  pool::FlushObserver* const before_;
 };
 
 /// A call that fails: the one of this number, counted from 0; and with `lasting` all later ones of its kind. With `part` it does not
@@ -77,7 +77,7 @@ struct Fault {
 
 /// Of a `direct` one, also the flushes and fences of what is opened while it is watched: a line is on the device when a fence of the
 /// thread has followed its flush.
-class Recorder : public Pretender, public memory::FlushObserver {
+class Recorder : public Pretender, public pool::FlushObserver {
  public:
   /// What is in `folder` now is on the device.
   Recorder(const std::string& folder, Pretence pretence, bool keeps_moments = true, Fault fault = {});

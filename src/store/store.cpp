@@ -23,7 +23,7 @@ const char* name(StoreStatus status) { return kNames[static_cast<unsigned>(statu
 Store::Store(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Store Store::create(Pool& pool, const std::string& name, const StoreOptions& options) {
-  const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
+  const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& file, const std::string& label) {
     store::require_valid(options, label);
     return std::make_shared<Impl>(
         store::StoreObject::create(edit, file, name, {.label = label, .seed = options.seed, .flush = options.flush}),
@@ -33,7 +33,7 @@ Store Store::create(Pool& pool, const std::string& name, const StoreOptions& opt
 }
 
 Store Store::open(Pool& pool, const std::string& name, const StoreOptions& options) {
-  const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
+  const auto reopen = [&](const std::shared_ptr<pool::PoolFile>& file, const pool::ObjectEntry& entry,
                           const std::string& label) {
     store::require_valid(options, label);
     const store::StoreUse use{.label = label, .flush = options.flush, .salvage = PoolAccess::of(pool).options.salvage};

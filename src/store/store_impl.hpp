@@ -54,7 +54,7 @@ inline void require_rows(const char* what, std::size_t given, std::size_t rows, 
                         std::to_string(rows) + ": give one for each key");
 }
 
-class Store::Impl : public memory::OpenObject {
+class Store::Impl : public pool::OpenObject {
  public:
   Impl(std::unique_ptr<store::StoreObject> object, const StoreOptions& options)
       : OpenObject(object->number(), object->path()), store_(std::move(object), options) {}
@@ -71,8 +71,8 @@ class Store::Impl : public memory::OpenObject {
     if (!forked()) store_.close();  // in a child its mappings and locks are the parent's
   }
   CheckReport check() override { return use().check(); }
-  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions&) override {
-    struct Still : memory::Quiesced {
+  std::unique_ptr<pool::Quiesced> quiesce(const SnapshotOptions&) override {
+    struct Still : pool::Quiesced {
       explicit Still(store::OpenStore& store) : held(store) {}
       store::OpenStore::Still held;
     };

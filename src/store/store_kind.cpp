@@ -7,19 +7,19 @@ namespace holdfast {
 
 namespace {
 
-class StoreKind final : public memory::ObjectKind {
+class StoreKind final : public pool::ObjectKind {
  public:
   StoreKind() : ObjectKind(7, store::kStoreVersion, "store") {}
 
-  std::string describe_extent(const memory::Extent& extent) const override {
+  std::string describe_extent(const pool::Extent& extent) const override {
     return extent.role == store::kHeapRole ? "heap" : ObjectKind::describe_extent(extent);
   }
-  void describe(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
+  void describe(const pool::Directory& directory, const pool::ObjectEntry& entry, const pool::ObjectPage& page,
                 ObjectInfo& info) const override {
     store::StoreHeader header;
     info.damage = store::read_header(directory, entry.number, page, header);
   }
-  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+  CheckReport check(const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                     const std::string& label) const override {
     store::OpenStore store(store::StoreObject::open(pool, entry, {.label = label}), {});
     CheckReport report = store.check();
@@ -31,7 +31,7 @@ class StoreKind final : public memory::ObjectKind {
 
 }  // namespace
 
-const memory::ObjectKind& kinds::store_kind() {
+const pool::ObjectKind& kinds::store_kind() {
   static const StoreKind kind;
   return kind;
 }

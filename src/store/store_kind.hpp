@@ -5,6 +5,6 @@
 
 namespace holdfast::kinds {
 
-const memory::ObjectKind& store_kind();
+const pool::ObjectKind& store_kind();
 
 }  // namespace holdfast::kinds

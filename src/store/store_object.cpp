@@ -25,29 +25,29 @@ constexpr std::uint64_t kLeastGrowth = 4 * heap::kSlabBytes, kMostGrowth = std::
 
 }  // namespace
 
-StoreObject::StoreObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const StoreUse& use)
+StoreObject::StoreObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const StoreUse& use)
     : Object(std::move(pool), number, use.label, use.flush),
       heap_(*this, kHeapRole,
             {.max_bytes = kReserve,
              .may_move = false,
              .advice = "close other programs, or raise the limit of virtual memory (ulimit -v)"}) {}
 
-std::unique_ptr<StoreObject> StoreObject::create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+std::unique_ptr<StoreObject> StoreObject::create(pool::Edit& edit, std::shared_ptr<pool::PoolFile> pool,
                                                  const std::string& name, const StoreUse& use) {
-  const memory::ObjectKind& kind = kinds::store_kind();
+  const pool::ObjectKind& kind = kinds::store_kind();
   const std::uint32_t number = edit.create({.name = name, .type = kind.type, .type_version = kind.version});
   std::unique_ptr<StoreObject> object(new StoreObject(std::move(pool), number, use));
   object->header_ = {use.seed != 0 ? use.seed : random_word(), static_cast<std::uint64_t>(std::time(nullptr)), {}};
   object->make_pages(edit, kPagesBytes, std::as_bytes(std::span(&object->header_, 1)));
-  std::memset(object->record(), 0, memory::kPage);
+  std::memset(object->record(), 0, pool::kPage);
   object->heap_.make(edit, object->pool().rounded(kFirstBytes));
   object->zero_directories();
   return object;
 }
 
-std::unique_ptr<StoreObject> StoreObject::open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
+std::unique_ptr<StoreObject> StoreObject::open(std::shared_ptr<pool::PoolFile> pool, const pool::ObjectEntry& entry,
                                                const StoreUse& use) {
-  memory::require_kind(entry, kinds::store_kind(), use.label);
+  pool::require_kind(entry, kinds::store_kind(), use.label);
   std::unique_ptr<StoreObject> object(new StoreObject(std::move(pool), entry.number, use));
   object->map_pages();
   const auto directory = object->pool().directory();
@@ -74,12 +74,12 @@ void StoreObject::zero_directories() {
   persist().fence();
   HOLDFAST_FAILPOINT(directories_zeroed);
   *zeroed = needed;
-  persist().flush(record(), memory::kPage);
+  persist().flush(record(), pool::kPage);
   persist().fence();
 }
 
-const std::byte* StoreObject::address_of(const memory::Extent& extent) const {
-  return extent.role == memory::kPagesRole ? pages().address : heap_.address_of(extent);
+const std::byte* StoreObject::address_of(const pool::Extent& extent) const {
+  return extent.role == pool::kPagesRole ? pages().address : heap_.address_of(extent);
 }
 
 bool StoreObject::grow(std::uint64_t limit) {

@@ -17,19 +17,19 @@ struct StoreUse {
   bool salvage = false;    ///< open it after a power cut all the same
 };
 
-class StoreObject : public memory::Object {
+class StoreObject : public pool::Object {
  public:
   /// Throws ObjectExists, NoSpace, MediumError. It is there when `edit` is committed.
-  static std::unique_ptr<StoreObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+  static std::unique_ptr<StoreObject> create(pool::Edit& edit, std::shared_ptr<pool::PoolFile> pool,
                                              const std::string& name, const StoreUse& use);
   /// Throws PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, MediumError.
-  static std::unique_ptr<StoreObject> open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
+  static std::unique_ptr<StoreObject> open(std::shared_ptr<pool::PoolFile> pool, const pool::ObjectEntry& entry,
                                            const StoreUse& use);
 
   const StoreHeader& header() const { return header_; }
   std::uint64_t* record() const { return reinterpret_cast<std::uint64_t*>(behind_pages()); }
   heap::View heap() const { return heap_.view(); }
-  const std::byte* address_of(const memory::Extent& extent) const override;
+  const std::byte* address_of(const pool::Extent& extent) const override;
   /// How large the heap can become while the store is open.
   std::uint64_t most_bytes() const { return heap_.reserved(); }
 
@@ -38,7 +38,7 @@ class StoreObject : public memory::Object {
   bool grow(std::uint64_t limit);
 
  private:
-  StoreObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const StoreUse& use);
+  StoreObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const StoreUse& use);
   void zero_directories();
 
   StoreHeader header_ = {};

@@ -15,7 +15,7 @@ namespace holdfast::structures {
 class CpuMemory {
  public:
   static constexpr unsigned kReadAttempts = 16;
-  explicit CpuMemory(const memory::Persist& persist) : persist_(persist) {}
+  explicit CpuMemory(const pool::Persist& persist) : persist_(persist) {}
 
   template <class Step>
   static constexpr bool keeps(Step) {
@@ -59,8 +59,8 @@ class CpuMemory {
       sched_yield();
     }
   }
-  memory::Persist persist_;
+  pool::Persist persist_;
 };
-static_assert(memory::PersistentMemory<CpuMemory> && VersionLocks<CpuMemory>);
+static_assert(pool::PersistentMemory<CpuMemory> && VersionLocks<CpuMemory>);
 
 }  // namespace holdfast::structures

@@ -132,7 +132,7 @@ class CpuTable final : public Engine {
     auto still = std::make_unique<NoChanges>(gate_);
     return object_ ? std::move(still) : nullptr;
   }
-  const memory::Object& object() const override { return *object_; }
+  const pool::Object& object() const override { return *object_; }
   Domain domain() override {
     const Inside inside(gate_, Use::read);
     require_open();

@@ -47,7 +47,7 @@ class Engine {
   /// Null if the table is closed.
   virtual std::unique_ptr<Still> keep_still() = 0;
   /// Of a table that is open, and stays so meanwhile.
-  virtual const memory::Object& object() const = 0;
+  virtual const pool::Object& object() const = 0;
   virtual Domain domain() = 0;
 
   /// Waits until no thread uses the table, syncs it, and gives its memory back. From then on operations throw ObjectClosed. Idempotent.

@@ -7,8 +7,8 @@
 
 namespace holdfast::structures {
 
-std::string StructureKind::read_stored(const memory::Directory& directory, std::uint32_t number,
-                                       const memory::ObjectPage& page, Stored& stored) const {
+std::string StructureKind::read_stored(const pool::Directory& directory, std::uint32_t number,
+                                       const pool::ObjectPage& page, Stored& stored) const {
   if (page.header_bytes != sizeof(Header)) return "its header has " + std::to_string(page.header_bytes) + " bytes";
   std::memcpy(&stored.header, page.header, sizeof(Header));
   if (const std::string what = flaw_in(stored.header); !what.empty()) return "it says that it has " + what;
@@ -35,17 +35,17 @@ std::uint16_t StructureKind::index_for(const Header& header, std::uint64_t least
   return index;
 }
 
-std::string StructureKind::describe_extent(const memory::Extent& extent) const {
+std::string StructureKind::describe_extent(const pool::Extent& extent) const {
   return extent.role == kCellsRole ? extent_name_ : ObjectKind::describe_extent(extent);
 }
 
-void StructureKind::describe(const memory::Directory& directory, const memory::ObjectEntry& entry,
-                             const memory::ObjectPage& page, ObjectInfo& info) const {
+void StructureKind::describe(const pool::Directory& directory, const pool::ObjectEntry& entry,
+                             const pool::ObjectPage& page, ObjectInfo& info) const {
   Stored stored;
   info.damage = read_stored(directory, entry.number, page, stored);
 }
 
-CheckReport StructureKind::check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+CheckReport StructureKind::check(const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                                  const std::string& label) const {
   const auto table = make_engine(StructureObject::open(*this, pool, entry, {.label = label}));
   CheckReport report = table->check();

@@ -34,11 +34,11 @@ static_assert(offsetof(Header, created) == 16 && offsetof(Header, reserved) == 2
 struct Stored {
   Header header = {};
   std::uint16_t index = 0;
-  memory::Extent extent = {};
+  pool::Extent extent = {};
 };
 
 /// A kind of persistent hash table. FormKind (form_kind.hpp) makes one of what a scheme consists of.
-class StructureKind : public memory::ObjectKind {
+class StructureKind : public pool::ObjectKind {
  public:
   /// What is wrong with a header's sizes; empty: nothing.
   virtual std::string flaw_in(const Header& header) const = 0;
@@ -52,15 +52,15 @@ class StructureKind : public memory::ObjectKind {
   virtual std::unique_ptr<Engine> make_engine(std::unique_ptr<StructureObject> object) const = 0;
 
   /// Reads and verifies what is stored. Returns what is wrong; empty: nothing.
-  std::string read_stored(const memory::Directory& directory, std::uint32_t number, const memory::ObjectPage& page,
+  std::string read_stored(const pool::Directory& directory, std::uint32_t number, const pool::ObjectPage& page,
                           Stored& stored) const;
   /// The smallest index that has so many cells.
   std::uint16_t index_for(const Header& header, std::uint64_t cells) const;
 
-  std::string describe_extent(const memory::Extent& extent) const override;
-  void describe(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
+  std::string describe_extent(const pool::Extent& extent) const override;
+  void describe(const pool::Directory& directory, const pool::ObjectEntry& entry, const pool::ObjectPage& page,
                 ObjectInfo& info) const override;
-  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+  CheckReport check(const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                     const std::string& label) const override;
 
  protected:

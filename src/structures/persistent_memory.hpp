@@ -37,6 +37,6 @@ concept PrefetchingMemory = requires(const M& memory, const std::uint64_t* word,
 /// Words of the pool and their locks. `Step`: the steps of a protocol that the model can leave out.
 template <class M, class Step>
 concept PersistentMemory =
-    memory::PersistentMemory<M> && memory::SteppedMemory<M, Step> && VersionLocks<M> && PrefetchingMemory<M>;
+    pool::PersistentMemory<M> && pool::SteppedMemory<M, Step> && VersionLocks<M> && PrefetchingMemory<M>;
 
 }  // namespace holdfast::structures

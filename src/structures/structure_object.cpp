@@ -12,10 +12,10 @@
 
 namespace holdfast::structures {
 
-using memory::Edit;
-using memory::Extent;
-using memory::PoolFile;
-using memory::Range;
+using pool::Edit;
+using pool::Extent;
+using pool::PoolFile;
+using pool::Range;
 
 StructureObject::StructureObject(const StructureKind& kind, std::shared_ptr<PoolFile> pool, std::uint32_t number,
                                  const ObjectUse& use)
@@ -27,7 +27,7 @@ StructureObject::~StructureObject() {
 
 /// An extent of zeros, durably, that no directory names yet.
 Range StructureObject::add_cells(Edit& edit, std::uint16_t index, Extent& extent) const {
-  extent = edit.add(number(), kCellsRole, index, round_up(kind_.bytes(stored_.header, index), memory::kPage));
+  extent = edit.add(number(), kCellsRole, index, round_up(kind_.bytes(stored_.header, index), pool::kPage));
   Range range = pool().map(extent.offset, extent.bytes, true);
   if (!edit.is_fresh(extent)) {
     std::memset(range.address, 0, range.bytes);
@@ -53,15 +53,15 @@ std::unique_ptr<StructureObject> StructureObject::create(const StructureKind& ki
   Stored& stored = object->stored_;
   stored.header = header;
   stored.index = kind.index_for(header, table.cells);
-  object->make_pages(edit, 2 * memory::kPage, std::as_bytes(std::span(&stored.header, 1)));
+  object->make_pages(edit, 2 * pool::kPage, std::as_bytes(std::span(&stored.header, 1)));
   object->cells_ = object->add_cells(edit, stored.index, stored.extent);
   object->pool().settle(object->cells_);
   return object;
 }
 
 std::unique_ptr<StructureObject> StructureObject::open(const StructureKind& kind, std::shared_ptr<PoolFile> pool,
-                                                       const memory::ObjectEntry& entry, const ObjectUse& use) {
-  memory::require_kind(entry, kind, use.label);
+                                                       const pool::ObjectEntry& entry, const ObjectUse& use) {
+  pool::require_kind(entry, kind, use.label);
   std::unique_ptr<StructureObject> object(new StructureObject(kind, std::move(pool), entry.number, use));
   object->map_pages();
   const auto directory = object->pool().directory();
@@ -75,7 +75,7 @@ std::unique_ptr<StructureObject> StructureObject::open(const StructureKind& kind
 }
 
 const std::byte* StructureObject::address_of(const Extent& extent) const {
-  if (extent.role == memory::kPagesRole) return pages().address;
+  if (extent.role == pool::kPagesRole) return pages().address;
   return extent.role == kCellsRole ? cells_.address : nullptr;
 }
 

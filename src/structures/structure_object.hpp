@@ -25,22 +25,22 @@ struct ObjectUse {
   bool salvage = false;
 };
 
-class StructureObject : public memory::Object {
+class StructureObject : public pool::Object {
  public:
   /// Throws InvalidArgument, ObjectExists, NoSpace, MediumError. It is there when `edit` is committed.
-  static std::unique_ptr<StructureObject> create(const StructureKind& kind, memory::Edit& edit,
-                                                 std::shared_ptr<memory::PoolFile> pool, const std::string& name,
+  static std::unique_ptr<StructureObject> create(const StructureKind& kind, pool::Edit& edit,
+                                                 std::shared_ptr<pool::PoolFile> pool, const std::string& name,
                                                  const NewTable& table, const ObjectUse& use);
   /// Throws PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, MediumError.
-  static std::unique_ptr<StructureObject> open(const StructureKind& kind, std::shared_ptr<memory::PoolFile> pool,
-                                               const memory::ObjectEntry& entry, const ObjectUse& use);
+  static std::unique_ptr<StructureObject> open(const StructureKind& kind, std::shared_ptr<pool::PoolFile> pool,
+                                               const pool::ObjectEntry& entry, const ObjectUse& use);
   ~StructureObject() override;
 
   const StructureKind& kind() const { return kind_; }
   const Header& header() const { return stored_.header; }
   std::uint16_t index() const { return stored_.index; }
   std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(cells_.address); }
-  const std::byte* address_of(const memory::Extent& extent) const override;
+  const std::byte* address_of(const pool::Extent& extent) const override;
   Domain domain(bool gpu = false) const override { return kind_.is_durable() ? Object::domain(gpu) : Domain::none; }
 
   /// Copies a table into a larger one, which is zero: true, or false where an item found no cell.
@@ -50,13 +50,13 @@ class StructureObject : public memory::Object {
   void grow(const Fill& fill, const std::function<void()>& switched);
 
  private:
-  StructureObject(const StructureKind& kind, std::shared_ptr<memory::PoolFile> pool, std::uint32_t number,
+  StructureObject(const StructureKind& kind, std::shared_ptr<pool::PoolFile> pool, std::uint32_t number,
                   const ObjectUse& use);
-  memory::Range add_cells(memory::Edit& edit, std::uint16_t index, memory::Extent& extent) const;
+  pool::Range add_cells(pool::Edit& edit, std::uint16_t index, pool::Extent& extent) const;
 
   const StructureKind& kind_;
   Stored stored_;
-  memory::Range cells_;
+  pool::Range cells_;
 };
 
 }  // namespace holdfast::structures

@@ -20,13 +20,13 @@ constexpr std::uint64_t kMostDeviceBlobs = std::uint64_t{1} << 30;
 /// `offsets` rise, by no more than a part may have.
 void check_offsets(const std::uint64_t* offsets, const void* bytes, std::size_t n, const char* what) {
   for (std::size_t i = 0; i < n; ++i) {
-    if (offsets[i + 1] - offsets[i] <= index::kMaxPart) continue;
+    if (offsets[i + 1] - offsets[i] <= gphash::kMaxPart) continue;
     if (offsets[i + 1] < offsets[i]) {
       refuse(std::string("the offsets of ") + what + "s fall from " + std::to_string(offsets[i]) + " to " +
              std::to_string(offsets[i + 1]) + " at row " + std::to_string(i));
     }
     refuse(std::string(what) + " " + std::to_string(i) + " has " + std::to_string(offsets[i + 1] - offsets[i]) +
-           " bytes: a " + what + " has at most " + std::to_string(index::kMaxPart));
+           " bytes: a " + what + " has at most " + std::to_string(gphash::kMaxPart));
   }
   if (!bytes && offsets[n] != offsets[0]) refuse(std::string("the batch has offsets of ") + what + "s, but no bytes");
 }
@@ -73,11 +73,11 @@ gphash::TableShape shape_for(const Shape& wanted) {
            "\", and keys and values are of any length, with which none is kept in this version: give both a length");
   }
   const std::uint64_t lanes = std::uint64_t{wanted.levels} * wanted.hash_locations * wanted.slots;
-  if (lanes == 0 || lanes > index::kMaxLanes || wanted.levels > index::kMaxLevels) {
+  if (lanes == 0 || lanes > gphash::kMaxLanes || wanted.levels > gphash::kMaxLevels) {
     refuse("levels × hash_locations × slots is " + std::to_string(wanted.levels) + " × " +
            std::to_string(wanted.hash_locations) + " × " + std::to_string(wanted.slots) +
-           ": each must be at least 1, levels at most " + std::to_string(index::kMaxLevels) +
-           ", and their product at most " + std::to_string(index::kMaxLanes));
+           ": each must be at least 1, levels at most " + std::to_string(gphash::kMaxLevels) +
+           ", and their product at most " + std::to_string(gphash::kMaxLanes));
   }
   if (wanted.capacity > kMostItems) {
     refuse("capacity is " + std::to_string(wanted.capacity) + ": give at most 2^40; the table grows by itself");

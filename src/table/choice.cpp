@@ -28,9 +28,9 @@ int ordinal(const std::string& device) {
   return std::stoi(digits);
 }
 
-bool is_read_only(const memory::PoolFile& pool) { return pool.access() == memory::Access::read_only; }
+bool is_read_only(const pool::PoolFile& pool) { return pool.access() == pool::Access::read_only; }
 
-Choice choose_automatically(const memory::PoolFile& pool) {
+Choice choose_automatically(const pool::PoolFile& pool) {
   if (is_read_only(pool)) return {-1, "read-only pools are searched on the CPU"};
   if (pool.medium().medium == Medium::file)
     return {-1, "a pool on an ordinary file system works on the CPU: CUDA cannot map it; a GPU needs tmpfs or DAX"};
@@ -52,7 +52,7 @@ void check_device(const std::string& device) {
   }
 }
 
-Choice choose_machine(const std::string& device, const memory::PoolFile& pool) {
+Choice choose_machine(const std::string& device, const pool::PoolFile& pool) {
   check_device(device);
   if (device == "cpu") return {-1, "asked for"};
   if (device == "auto") return choose_automatically(pool);
@@ -62,16 +62,16 @@ Choice choose_machine(const std::string& device, const memory::PoolFile& pool) {
   return {ordinal(device), "asked for"};
 }
 
-std::unique_ptr<machine::Machine> make_machine(gphash::TableObject& table, const Choice& choice,
-                                               machine::MachineOptions options) {
+std::unique_ptr<gphash::Machine> make_machine(gphash::TableObject& table, const Choice& choice,
+                                              gphash::MachineOptions options) {
 #ifdef HOLDFAST_WITH_CUDA
   if (choice.device >= 0) {
     options.device = choice.device;
-    return machine::make_cuda_machine(table, options);
+    return gphash::make_cuda_machine(table, options);
   }
 #endif
   static_cast<void>(choice);
-  return machine::make_cpu_machine(table, options);
+  return gphash::make_cpu_machine(table, options);
 }
 
 }  // namespace table

@@ -18,9 +18,9 @@ struct Choice {
 void check_device(const std::string& device);
 
 /// `device` is "auto", "cpu", "cuda" or "cuda:N". Throws InvalidArgument, DeviceError.
-Choice choose_machine(const std::string& device, const memory::PoolFile& pool);
+Choice choose_machine(const std::string& device, const pool::PoolFile& pool);
 
-std::unique_ptr<machine::Machine> make_machine(gphash::TableObject& table, const Choice& choice,
-                                               machine::MachineOptions options);
+std::unique_ptr<gphash::Machine> make_machine(gphash::TableObject& table, const Choice& choice,
+                                              gphash::MachineOptions options);
 
 }  // namespace holdfast::table

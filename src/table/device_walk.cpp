@@ -14,19 +14,18 @@ namespace {
 void must_agree(const WalkPlan& plan, const std::string& path, std::uint32_t key_bytes, std::uint32_t value_bytes,
                 std::uint64_t cell_bytes) {
   if (plan.key_bytes != WalkPlan::kAnySize && plan.key_bytes != key_bytes) {
-    throw PoolMismatch(path + " has " + memory::in_bytes("keys", key_bytes) +
-                       ", and the predicate asks about keys of " + std::to_string(plan.key_bytes) +
-                       ": give a Key of that size, or void");
+    throw PoolMismatch(path + " has " + pool::in_bytes("keys", key_bytes) + ", and the predicate asks about keys of " +
+                       std::to_string(plan.key_bytes) + ": give a Key of that size, or void");
   }
   const bool some = plan.column_bytes != 0;
   if (some && (plan.column_bytes > value_bytes || plan.column > value_bytes - plan.column_bytes)) {
     throw InvalidArgument("column " + std::to_string(plan.column) + " of " + std::to_string(plan.column_bytes) +
-                          " bytes is not in " + memory::in_bytes("values", value_bytes) + ", which " + path +
+                          " bytes is not in " + pool::in_bytes("values", value_bytes) + ", which " + path +
                           " has: give a part of them");
   }
   const std::uint32_t given = some ? plan.column_bytes : value_bytes;
   if (plan.value_bytes != WalkPlan::kAnySize && plan.value_bytes != given) {
-    throw PoolMismatch(path + " gives the predicate " + memory::in_bytes(some ? "columns" : "values", given) +
+    throw PoolMismatch(path + " gives the predicate " + pool::in_bytes(some ? "columns" : "values", given) +
                        ", and its Value has " + std::to_string(plan.value_bytes) +
                        ": give a Value of that size, or std::byte");
   }
@@ -46,7 +45,7 @@ struct DeviceWalk::State {
   std::shared_lock<threads::Gate> open;      ///< of a walk that looks
   std::unique_lock<threads::Gate> changing;  ///< of one that erases: as erase_if on the host
   std::uint32_t key_bytes = 0;
-  std::unique_ptr<machine::Walk> walk;
+  std::unique_ptr<gphash::Walk> walk;
 };
 
 DeviceWalk::DeviceWalk(Table& table, void* stream, const WalkPlan& plan) : state_(std::make_unique<State>()) {

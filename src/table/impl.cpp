@@ -15,7 +15,7 @@
 namespace holdfast {
 
 Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::TableObject> object, table::Choice choice,
-                  const machine::MachineOptions& options, bool only_read)
+                  const gphash::MachineOptions& options, bool only_read)
     : OpenObject(object->number(), object->path()),
       key_bytes(object->shape().key_bytes),
       value_bytes(object->shape().value_bytes),
@@ -28,7 +28,7 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
       choice_(std::move(choice)) {
   // Recovery may mend slots, which is a change. A clean table needs no mending.
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed(choice_.device >= 0);
-  machine::MachineOptions with_calls = options;
+  gphash::MachineOptions with_calls = options;
   with_calls.calls = &calls_;
   machine_ = table::make_machine(*object_, choice_, with_calls);
   restore_step();
@@ -68,7 +68,7 @@ void Table::Impl::finish() {
   HOLDFAST_ASSERT(object_ != nullptr && pool_ != nullptr);
   const std::shared_ptr<Pool::Impl> pool = std::move(pool_);  // ends last: the file and its lock
   const std::unique_ptr<gphash::TableObject> object = std::move(object_);
-  const std::unique_ptr<machine::Machine> machine = std::move(machine_);  // ends before its pool
+  const std::unique_ptr<gphash::Machine> machine = std::move(machine_);  // ends before its pool
   machine->wait();
   if (!object->read_only()) object->sync();
 }
@@ -84,8 +84,8 @@ CheckReport Table::Impl::check() {
   return gphash::check(*machine_, *object_);
 }
 
-std::unique_ptr<memory::Quiesced> Table::Impl::quiesce(const SnapshotOptions& how) {
-  struct Still : memory::Quiesced {
+std::unique_ptr<pool::Quiesced> Table::Impl::quiesce(const SnapshotOptions& how) {
+  struct Still : pool::Quiesced {
     std::unique_lock<threads::Gate> lock;
   };
   if (!how.wait_for_sessions && sessions->is_open()) {

@@ -19,10 +19,10 @@
 
 namespace holdfast {
 
-class Table::Impl : public memory::OpenObject {
+class Table::Impl : public pool::OpenObject {
  public:
   Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::TableObject> object, table::Choice choice,
-       const machine::MachineOptions& options, bool read_only);
+       const gphash::MachineOptions& options, bool read_only);
   ~Impl() override;
 
   void close() override;
@@ -30,7 +30,7 @@ class Table::Impl : public memory::OpenObject {
   CheckReport check() override;
   /// Keeps it still, once what was enqueued has run. Throws InvalidArgument where sessions stand in the way and `how` does not
   /// wait for them, NoSpace where a resize did not end.
-  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions& how) override;
+  std::unique_ptr<pool::Quiesced> quiesce(const SnapshotOptions& how) override;
   bool waits_for_user() const override { return true; }  // for the end of a session
   void refuse_wait_for_self() const override { sessions->refuse_own(); }
   /// Runs what it can of a batch with few rows in host memory, without a wait for any gate. Returns how far it came. `stays`: the
@@ -87,7 +87,7 @@ class Table::Impl : public memory::OpenObject {
 
   gphash::TableObject& object() { return *object_; }
   const std::shared_ptr<Pool::Impl>& pool() { return pool_; }
-  machine::Machine& machine() { return *machine_; }
+  gphash::Machine& machine() { return *machine_; }
   const table::Choice& choice() const { return choice_; }
 
   const std::uint32_t key_bytes, value_bytes;
@@ -116,7 +116,7 @@ class Table::Impl : public memory::OpenObject {
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;
-  std::unique_ptr<machine::Machine> machine_;
+  std::unique_ptr<gphash::Machine> machine_;
 };
 
 }  // namespace holdfast

@@ -26,12 +26,12 @@ bool ItemFilter::in_range(const std::byte* key) const {
          (selection_.last == nullptr || compare(key, selection_.last, key_bytes_) <= 0);
 }
 
-bool ItemFilter::may_choose_by_bounds(const machine::ExportArrays& items, std::size_t i) const {
+bool ItemFilter::may_choose_by_bounds(const gphash::ExportArrays& items, std::size_t i) const {
   if (!in_range(items.keys + i * key_bytes_)) return false;
   return !reads_scores() || (selection_.least_score <= items.scores[i] && items.scores[i] <= selection_.greatest_score);
 }
 
-std::size_t ItemFilter::keep_only(const bool* keep, const machine::ExportArrays& items, std::size_t n) const {
+std::size_t ItemFilter::keep_only(const bool* keep, const gphash::ExportArrays& items, std::size_t n) const {
   const auto move = [](std::byte* rows, std::size_t to, std::size_t from, std::size_t bytes) {
     if (rows != nullptr && bytes != 0) std::memcpy(rows + to * bytes, rows + from * bytes, bytes);
   };
@@ -48,7 +48,7 @@ std::size_t ItemFilter::keep_only(const bool* keep, const machine::ExportArrays&
   return count;
 }
 
-std::size_t ItemFilter::choose(const machine::ExportArrays& items, std::size_t n) {
+std::size_t ItemFilter::choose(const gphash::ExportArrays& items, std::size_t n) {
   HOLDFAST_ASSERT(n == 0 || !reads_scores() || items.scores != nullptr);
   HOLDFAST_ASSERT(n == 0 || !reads_values() || items.values != nullptr);
   if (n > kept_capacity_) {

@@ -27,12 +27,12 @@ class ItemFilter {
 
   /// Moves the chosen ones of `n` items to the front of the arrays, and returns how many they are. `values` and `scores` may be
   /// null if they are not read.
-  std::size_t choose(const machine::ExportArrays& items, std::size_t n);
+  std::size_t choose(const gphash::ExportArrays& items, std::size_t n);
 
  private:
   bool in_range(const std::byte* key) const;
-  bool may_choose_by_bounds(const machine::ExportArrays& items, std::size_t i) const;
-  std::size_t keep_only(const bool* keep, const machine::ExportArrays& items, std::size_t n) const;
+  bool may_choose_by_bounds(const gphash::ExportArrays& items, std::size_t i) const;
+  std::size_t keep_only(const bool* keep, const gphash::ExportArrays& items, std::size_t n) const;
 
   const Selection& selection_;
   const std::uint32_t key_bytes_, value_bytes_;

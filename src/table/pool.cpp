@@ -17,9 +17,9 @@ namespace holdfast {
 namespace {
 
 /// A read-only open never writes the file; what is to be salvaged is recovered in private copies.
-memory::Access access_for(const PoolOptions& options) {
-  if (!options.read_only) return memory::Access::read_write;
-  return options.salvage ? memory::Access::scratch : memory::Access::read_only;
+pool::Access access_for(const PoolOptions& options) {
+  if (!options.read_only) return pool::Access::read_write;
+  return options.salvage ? pool::Access::scratch : pool::Access::read_only;
 }
 
 void must_agree(const std::string& path, const char* what, std::uint32_t asked, std::uint32_t has) {
@@ -43,7 +43,7 @@ gphash::TableUse use_for(const std::string& label, const table::Choice& choice, 
   return use;
 }
 
-machine::MachineOptions machine_options(const Runtime& runtime, const Gpu& gpu, const Tuning& tuning) {
+gphash::MachineOptions machine_options(const Runtime& runtime, const Gpu& gpu, const Tuning& tuning) {
   return {.threads = runtime.threads,
           .verify = runtime.verify,
           .moves = tuning.moves,
@@ -58,7 +58,7 @@ machine::MachineOptions machine_options(const Runtime& runtime, const Gpu& gpu, 
 
 }  // namespace
 
-Pool::Impl::Impl(std::shared_ptr<memory::PoolFile> file, const PoolOptions& how)
+Pool::Impl::Impl(std::shared_ptr<pool::PoolFile> file, const PoolOptions& how)
     : path(file->path()), options(how), file_(std::move(file)) {}
 
 std::unique_lock<threads::Gate> Pool::Impl::pass() const {
@@ -72,7 +72,7 @@ void Pool::Impl::require_own() const {
   throw ObjectClosed(path + " was opened by the parent of this process: open it here after the parent has closed it");
 }
 
-std::shared_ptr<memory::PoolFile> Pool::Impl::file() const {
+std::shared_ptr<pool::PoolFile> Pool::Impl::file() const {
   require_own();
   const std::lock_guard guard(file_mutex_);
   if (!file_) throw ObjectClosed(path + " is closed: open it again");
@@ -85,7 +85,7 @@ bool Pool::Impl::is_open() const {
   return file_ != nullptr;
 }
 
-std::shared_ptr<memory::OpenObject> Pool::Impl::find_open(std::uint32_t number) const {
+std::shared_ptr<pool::OpenObject> Pool::Impl::find_open(std::uint32_t number) const {
   const auto found = open_.find(number);
   if (found == open_.end()) return nullptr;
   if (auto object = found->second.object.lock()) return object->is_open() ? object : nullptr;
@@ -101,9 +101,9 @@ Pool::Impl::Objects Pool::Impl::open_objects() const {
   return objects;
 }
 
-const memory::ObjectEntry& Pool::Impl::require(const memory::Directory& directory, const std::string& name) const {
-  if (const memory::ObjectEntry* const entry = directory.find(name)) return *entry;
-  throw ObjectNotFound(path + " has no object \"" + name + "\"; it has " + memory::names_in(directory));
+const pool::ObjectEntry& Pool::Impl::require(const pool::Directory& directory, const std::string& name) const {
+  if (const pool::ObjectEntry* const entry = directory.find(name)) return *entry;
+  throw ObjectNotFound(path + " has no object \"" + name + "\"; it has " + pool::names_in(directory));
 }
 
 void Pool::Impl::require_closed(std::uint32_t number, const std::string& name, const char* what) const {
@@ -111,38 +111,38 @@ void Pool::Impl::require_closed(std::uint32_t number, const std::string& name, c
   throw ObjectInUse(label_of(name) + " is open in this process, and " + what + ": close it first");
 }
 
-std::uint32_t Pool::Impl::replaced_by(const memory::Directory& directory, const std::string& name,
+std::uint32_t Pool::Impl::replaced_by(const pool::Directory& directory, const std::string& name,
                                       std::uint32_t type) const {
-  const memory::ObjectEntry* const there = directory.find(name);
+  const pool::ObjectEntry* const there = directory.find(name);
   if (there == nullptr) return 0;
-  memory::require_same_kind(*there, type, label_of(name));
+  pool::require_same_kind(*there, type, label_of(name));
   require_closed(there->number, name, "cannot be replaced meanwhile");
   return there->number;
 }
 
-std::shared_ptr<memory::OpenObject> Pool::Impl::create_object(const memory::ObjectKind& kind, const std::string& name,
-                                                              bool overwrite, const std::string& label,
-                                                              const memory::MakeObject& make) {
-  const std::shared_ptr<memory::PoolFile> pool = file();
+std::shared_ptr<pool::OpenObject> Pool::Impl::create_object(const pool::ObjectKind& kind, const std::string& name,
+                                                            bool overwrite, const std::string& label,
+                                                            const pool::MakeObject& make) {
+  const std::shared_ptr<pool::PoolFile> pool = file();
   pool->require_kept();
   const auto guard = pass();
   const std::uint32_t before = overwrite ? replaced_by(*pool->directory(), name, kind.type) : 0;
-  memory::Edit edit(*pool);
+  pool::Edit edit(*pool);
   if (before != 0) edit.drop(before);
-  std::shared_ptr<memory::OpenObject> made = make(edit, pool, label);
+  std::shared_ptr<pool::OpenObject> made = make(edit, pool, label);
   open_[made->number] = {made, made->ended()};  // before the commit, behind which nothing may fail
   edit.commit();                                // what it replaces stays until then
   return made;
 }
 
-std::shared_ptr<memory::OpenObject> Pool::Impl::open_object(const std::string& name, const std::string& label,
-                                                            const memory::ReopenObject& reopen) {
-  const std::shared_ptr<memory::PoolFile> pool = file();
+std::shared_ptr<pool::OpenObject> Pool::Impl::open_object(const std::string& name, const std::string& label,
+                                                          const pool::ReopenObject& reopen) {
+  const std::shared_ptr<pool::PoolFile> pool = file();
   const auto guard = pass();
   const auto directory = pool->directory();
-  const memory::ObjectEntry& entry = require(*directory, name);
+  const pool::ObjectEntry& entry = require(*directory, name);
   require_closed(entry.number, name, "opens once at a time");
-  std::shared_ptr<memory::OpenObject> opened = reopen(pool, entry, label);
+  std::shared_ptr<pool::OpenObject> opened = reopen(pool, entry, label);
   open_[entry.number] = {opened, opened->ended()};
   return opened;
 }
@@ -153,7 +153,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
   table::check_cache(wanted.gpu.cache);
   table::check_device(wanted.runtime.device);
   table::check_verify(wanted.runtime, wanted.shape.value_bytes, label);
-  const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& pool, const std::string& its) {
+  const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& pool, const std::string& its) {
     table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
     auto object =
         gphash::TableObject::create(edit, pool, name, shape, use_for(its, choice, wanted.tuning.flush, false));
@@ -166,14 +166,14 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
 std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, const OpenOptions& wanted,
                                                     const std::string& label) {
   table::check_cache(wanted.gpu.cache);
-  const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+  const auto reopen = [&](const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                           const std::string& its) {
     table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
     auto object = gphash::TableObject::open(
         pool, entry, use_for(its, choice, wanted.tuning.flush, wanted.salvage || options.salvage));
     must_agree(*object, wanted);
     table::check_verify(wanted.runtime, object->shape().value_bytes, its);
-    const std::uint64_t left_out = pool->access() == memory::Access::scratch ? table::leave_out_damage(*object) : 0;
+    const std::uint64_t left_out = pool->access() == pool::Access::scratch ? table::leave_out_damage(*object) : 0;
     auto opened = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
                                                 machine_options(wanted.runtime, wanted.gpu, wanted.tuning),
                                                 wanted.read_only || options.read_only);
@@ -184,11 +184,11 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
 }
 
 void Pool::Impl::rename(const std::string& name, const std::string& to, bool overwrite) {
-  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::shared_ptr<pool::PoolFile> pool = file();
   pool->require_kept();
   const auto guard = pass();
-  memory::Edit edit(*pool);
-  const memory::ObjectEntry entry = require(edit.directory(), name);
+  pool::Edit edit(*pool);
+  const pool::ObjectEntry entry = require(edit.directory(), name);
   const std::uint32_t replaced = overwrite && to != name ? replaced_by(edit.directory(), to, entry.type) : 0;
   if (replaced != 0) edit.drop(replaced);
   edit.rename(entry.number, to);
@@ -197,10 +197,10 @@ void Pool::Impl::rename(const std::string& name, const std::string& to, bool ove
 }
 
 void Pool::Impl::drop(const std::string& name) {
-  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::shared_ptr<pool::PoolFile> pool = file();
   pool->require_kept();
   const auto guard = pass();
-  memory::Edit edit(*pool);
+  pool::Edit edit(*pool);
   const std::uint32_t number = require(edit.directory(), name).number;
   require_closed(number, name, "cannot be dropped meanwhile");
   edit.drop(number);
@@ -216,7 +216,7 @@ void Pool::Impl::close() {
   }
   for (const auto& object : objects) object->close();  // without the gate: their users may pass it before they end
   const auto guard = pass();
-  std::shared_ptr<memory::PoolFile> last;  // destroyed without the mutex
+  std::shared_ptr<pool::PoolFile> last;  // destroyed without the mutex
   const std::lock_guard closing(file_mutex_);
   last.swap(file_);
 }
@@ -224,13 +224,13 @@ void Pool::Impl::close() {
 Pool::Pool(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Pool Pool::create(const std::string& path, bool overwrite) {
-  memory::NewPool pool(path, overwrite);
+  pool::NewPool pool(path, overwrite);
   pool.publish();
   return Pool(std::make_shared<Impl>(pool.pool(), PoolOptions{}));
 }
 
 Pool Pool::open(const std::string& path, const PoolOptions& options) {
-  return Pool(std::make_shared<Impl>(memory::PoolFile::open(path, access_for(options)), options));
+  return Pool(std::make_shared<Impl>(pool::PoolFile::open(path, access_for(options)), options));
 }
 
 Table Pool::create_table(const std::string& name, const CreateOptions& options) {
@@ -243,13 +243,13 @@ Table Pool::table(const std::string& name, const OpenOptions& options) {
 Table Pool::table(const std::string& name) { return table(name, {}); }
 
 std::vector<ObjectInfo> Pool::objects() const {
-  const std::shared_ptr<memory::PoolFile> pool = impl_->file();
+  const std::shared_ptr<pool::PoolFile> pool = impl_->file();
   // An object may go while its page is read, and another come there.
   constexpr int kAttempts = 100;
   // ends: after kAttempts
   for (int attempt = 1;; ++attempt) {
-    const std::shared_ptr<const memory::Directory> directory = pool->directory();
-    std::vector<ObjectInfo> objects = memory::describe(pool->file(), *directory);
+    const std::shared_ptr<const pool::Directory> directory = pool->directory();
+    std::vector<ObjectInfo> objects = pool::describe(pool->file(), *directory);
     if (attempt == kAttempts || pool->directory() == directory) return objects;
   }
 }
@@ -278,7 +278,7 @@ Table Table::create(const std::string& path, const CreateOptions& options, const
   table::check_cache(options.gpu.cache);
   table::check_device(options.runtime.device);
   table::check_verify(options.runtime, options.shape.value_bytes, path);
-  memory::NewPool pool(path, options.overwrite);
+  pool::NewPool pool(path, options.overwrite);
   CreateOptions inner = options;
   inner.overwrite = false;
   auto impl = std::make_shared<Pool::Impl>(pool.pool(), PoolOptions{});
@@ -290,14 +290,14 @@ Table Table::create(const std::string& path, const CreateOptions& options, const
 
 Table Table::open(const std::string& path, const OpenOptions& options) {
   const PoolOptions how{.read_only = options.read_only, .salvage = options.salvage};
-  auto impl = std::make_shared<Pool::Impl>(memory::PoolFile::open(path, access_for(how)), how);
+  auto impl = std::make_shared<Pool::Impl>(pool::PoolFile::open(path, access_for(how)), how);
   const auto directory = impl->file()->directory();
   if (directory->objects.empty()) {
     throw ObjectNotFound(path + " is a pool without objects: create a table in it (Pool::create_table, or in Python " +
                          "Table.open(path, create=True))");
   }
   if (directory->objects.size() != 1) {
-    throw InvalidArgument(path + " has " + memory::names_in(*directory) +
+    throw InvalidArgument(path + " has " + pool::names_in(*directory) +
                           ": open it as a pool, and one of its tables by name (on the command line POOL:NAME)");
   }
   return Table(impl->open_table(std::string(directory->objects[0].title()), options, path));

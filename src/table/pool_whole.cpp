@@ -38,16 +38,16 @@ void Pool::Impl::refuse_wait_for_self() const {
 SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions& how) {
   const auto begun = Clock::now();
   SnapshotResult result;
-  const std::shared_ptr<memory::PoolFile> pool = file();  // a closed pool makes no file
-  memory::Snapshot snapshot(to, how.overwrite);           // refuses a name before any wait
+  const std::shared_ptr<pool::PoolFile> pool = file();  // a closed pool makes no file
+  pool::Snapshot snapshot(to, how.overwrite);           // refuses a name before any wait
   if (how.progress) refuse_wait_for_self();
   const auto copy = [&](const table::Progress& progress) {
     const auto guard = pass();
     Objects all = open_objects();
     std::stable_partition(all.begin(), all.end(), [](const auto& object) { return object->waits_for_user(); });
-    std::vector<std::unique_ptr<memory::Quiesced>> quiesced;
+    std::vector<std::unique_ptr<pool::Quiesced>> quiesced;
     for (const auto& object : all) {
-      std::unique_ptr<memory::Quiesced> still = object->quiesce(how);
+      std::unique_ptr<pool::Quiesced> still = object->quiesce(how);
       if (!still) continue;  // closed meanwhile: copied as it lies
       result.items += still->items;
       quiesced.push_back(std::move(still));
@@ -78,13 +78,13 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
 }
 
 CheckReport Pool::Impl::check() {
-  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::shared_ptr<pool::PoolFile> pool = file();
   const auto guard = pass();
   CheckReport total;
   total.was_clean = true;
   const auto directory = pool->directory();
   const bool alone = directory->objects.size() == 1;
-  for (const memory::ObjectEntry& entry : directory->objects) {
+  for (const pool::ObjectEntry& entry : directory->objects) {
     const std::string label = alone ? path : label_of(std::string(entry.title()));
     const std::string prefix = alone ? "" : label + ": ";
     try {
@@ -98,14 +98,14 @@ CheckReport Pool::Impl::check() {
 }
 
 CheckReport Pool::Impl::check(const std::string& name) {
-  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::shared_ptr<pool::PoolFile> pool = file();
   const auto guard = pass();
   const auto directory = pool->directory();
   return check_object(pool, require(*directory, name), label_of(name));
 }
 
 /// The caller has passed the pool's gate: what is closed, or closes meanwhile, is opened by no other thread.
-CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+CheckReport Pool::Impl::check_object(const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                                      const std::string& label) const {
   if (const auto open = find_open(entry.number)) {
     try {
@@ -113,7 +113,7 @@ CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& po
     } catch (const ObjectClosed&) {
     }
   }
-  const memory::ObjectKind* const kind = memory::find_kind(entry.type);
+  const pool::ObjectKind* const kind = pool::find_kind(entry.type);
   if (kind != nullptr) return kind->check(pool, entry, label);
   throw PoolVersion(label + " is of a kind that this Holdfast does not know (type " + std::to_string(entry.type) +
                     "): check it with a newer one");

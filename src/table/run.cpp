@@ -58,7 +58,7 @@ void Table::Impl::check_batch(const Batch& batch, OpSet ops) const {
 
 std::size_t Table::Impl::run_few(const Batch& batch, OpSet ops, bool stays, BatchResult& result) {
   using Kind = threads::CallSlots::Kind;
-  if (choice_.device >= 0 || batch.size > machine::kFewRows || in_pieces(batch)) return batch.from;
+  if (choice_.device >= 0 || batch.size > gphash::kFewRows || in_pieces(batch)) return batch.from;
   if (forked()) throw ObjectClosed(inherited());
   if (ops.changes()) PredicateThread::refuse(pool_name, path);
   const threads::ShortCall call(calls_, ops.changes() ? Kind::change : Kind::search, stays);

@@ -12,7 +12,7 @@ namespace holdfast {
 
 namespace {
 
-constexpr std::uint64_t kPastEnd = machine::Exports::kEnd;
+constexpr std::uint64_t kPastEnd = gphash::Exports::kEnd;
 constexpr std::size_t kPiece = std::size_t{1} << 14;     // items that changes wait for while they are erased
 constexpr std::size_t kGpuPiece = std::size_t{1} << 19;  // a batch that is worth its launches
 constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
@@ -42,7 +42,7 @@ struct Workspace {
         keys(size * key_bytes),
         values(filter.reads_values() ? size * value_bytes + 1 : 0),
         scores(filter.reads_scores() ? size : 0) {}
-  machine::ExportArrays arrays() {
+  gphash::ExportArrays arrays() {
     return {keys.data(), values.empty() ? nullptr : values.data(), scores.empty() ? nullptr : scores.data()};
   }
   std::size_t size;
@@ -96,7 +96,7 @@ std::uint64_t Table::size_if(const Selection& selection) {
   table::ItemFilter filter(selection, key_bytes(), value_bytes());
   if (filter.reads_scores()) impl_->require_scores();
   Workspace workspace(on_gpu(), filter, key_bytes(), value_bytes());
-  const machine::ExportArrays items = workspace.arrays();
+  const gphash::ExportArrays items = workspace.arrays();
   Walk walk(*this);
   std::uint64_t count = 0;
   while (walk.cursor != kPastEnd && !filter.stops())
@@ -111,12 +111,12 @@ std::size_t Table::export_if(const Selection& selection, std::uint64_t& cursor, 
   if (scores != nullptr || filter.reads_scores()) impl_->require_scores();
   std::vector<std::byte> own_values(values == nullptr && filter.reads_values() ? n * value_bytes() + 1 : 0);
   std::vector<std::uint64_t> own_scores(scores == nullptr && filter.reads_scores() ? n : 0);
-  const machine::ExportArrays all{static_cast<std::byte*>(keys),
-                                  own_values.empty() ? static_cast<std::byte*>(values) : own_values.data(),
-                                  own_scores.empty() ? scores : own_scores.data()};
+  const gphash::ExportArrays all{static_cast<std::byte*>(keys),
+                                 own_values.empty() ? static_cast<std::byte*>(values) : own_values.data(),
+                                 own_scores.empty() ? scores : own_scores.data()};
   std::size_t count = 0;
   while (count < n && cursor != kPastEnd && !filter.stops()) {
-    machine::ExportArrays rest = all;
+    gphash::ExportArrays rest = all;
     rest.keys += count * key_bytes();
     if (rest.values != nullptr) rest.values += count * value_bytes();
     if (rest.scores != nullptr) rest.scores += count;

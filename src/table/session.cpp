@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostChanges = std::uint64_t{1} << 40;
 
 }  // namespace
 
-void SessionGate::begin(machine::Machine& machine, std::uint64_t number) {
+void SessionGate::begin(gphash::Machine& machine, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   HOLDFAST_ASSERT(!is_open() && number != 0);
   machine_ = &machine;
@@ -109,10 +109,9 @@ SessionHandle Session::handle_for(std::uint64_t key_bytes, std::uint64_t value_b
   if (!is_open()) throw InvalidArgument("this session has ended: kernels need one that is open");
   const std::string& path = gate_->path();
   if (key_bytes != about_.key_bytes || value_bytes != about_.value_bytes) {
-    throw PoolMismatch(path + " has " + memory::in_bytes("keys", about_.key_bytes) + " and " +
-                       memory::in_bytes("values", about_.value_bytes) + ", not " + memory::in_bytes("keys", key_bytes) +
-                       " and " + memory::in_bytes("values", value_bytes) +
-                       ": give ref<Key, Value>() types of its sizes");
+    throw PoolMismatch(path + " has " + pool::in_bytes("keys", about_.key_bytes) + " and " +
+                       pool::in_bytes("values", about_.value_bytes) + ", not " + pool::in_bytes("keys", key_bytes) +
+                       " and " + pool::in_bytes("values", value_bytes) + ": give ref<Key, Value>() types of its sizes");
   }
   if (default_configuration && !about_.default_configuration) {
     throw PoolMismatch(path +
@@ -144,7 +143,7 @@ Session Table::session(void* stream, std::uint64_t max_changes) {
   about.handle = impl_->machine().begin_session(max_changes, impl_->score_now(), stream);
   about.key_bytes = impl_->key_bytes;
   about.value_bytes = impl_->value_bytes;
-  about.default_configuration = index::is_default(machine::shape_of(impl_->object().shape()));
+  about.default_configuration = gphash::is_default(gphash::shape_of(impl_->object().shape()));
   impl_->sessions->begin(impl_->machine(), about.handle.number);
   return Session(impl_->sessions, about);
 }

@@ -27,7 +27,7 @@ class SessionGate {
   const std::string& path() const { return path_; }
 
   /// The machine has begun one. The caller keeps the table still.
-  void begin(machine::Machine& machine, std::uint64_t number);
+  void begin(gphash::Machine& machine, std::uint64_t number);
   /// Waits until none is open. Throws as `refuse_own`.
   void wait() const;
   /// Throws InvalidArgument where this thread began the one that is open.
@@ -47,7 +47,7 @@ class SessionGate {
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
   std::atomic<std::uint64_t> open_{0};  ///< its number
-  machine::Machine* machine_ = nullptr;
+  gphash::Machine* machine_ = nullptr;
   std::thread::id began_;
 };
 

@@ -83,7 +83,7 @@ std::size_t Table::export_batch(std::uint64_t& cursor, void* keys, void* values,
     throw InvalidArgument("keys and values of " + impl_->path + " are of any length: export them with export_pairs");
   }
   if (scores != nullptr) impl_->require_scores();
-  const machine::ExportArrays to{static_cast<std::byte*>(keys), static_cast<std::byte*>(values), scores};
+  const gphash::ExportArrays to{static_cast<std::byte*>(keys), static_cast<std::byte*>(values), scores};
   const std::size_t count = cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_batch(cursor, to, n);
   impl_->must_be_whole();
   return count;
@@ -211,7 +211,7 @@ Stats Table::stats() const {
   stats.recovery.map_ms = object.map_ms();
   stats.recovery.left_out = impl_->left_out;
   stats.recovery.was_clean = object.was_clean();
-  stats.machine.flush_instruction = memory::name(object.persist().kind);
+  stats.machine.flush_instruction = pool::name(object.persist().kind);
   impl_->machine().stats(stats);
   return stats;
 }

@@ -11,8 +11,8 @@
 namespace holdfast {
 namespace {
 
-using memory::expect_error;
-using memory::Folder;
+using pool::expect_error;
+using pool::Folder;
 
 std::vector<std::uint64_t> filled(std::uint64_t step, std::size_t words = 40'000) {
   std::vector<std::uint64_t> data(words);
@@ -44,12 +44,12 @@ struct CheckpointTest : ::testing::Test {
   std::string path = folder / "a.hold";
 
   std::uint64_t offset_of(unsigned copy) {
-    return memory::read_pool(system::File::open(path, false)).directory.extents_of(1, 1).at(copy).offset;
+    return pool::read_pool(system::File::open(path, false)).directory.extents_of(1, 1).at(copy).offset;
   }
   void flip(std::uint64_t offset) {
-    auto bytes = memory::read_all(path);
+    auto bytes = pool::read_all(path);
     bytes[offset] ^= 4;
-    memory::write_all(path, bytes);
+    pool::write_all(path, bytes);
   }
 };
 
@@ -108,7 +108,7 @@ TEST_F(CheckpointTest, ADamagedWordIsReportedAndTheNewestCopyFound) {
     save(checkpoint, 1).wait();
     save(checkpoint, 2).wait();
   }
-  const auto pages = memory::read_pool(system::File::open(path, false)).directory.extents_of(1, 0).at(0);
+  const auto pages = pool::read_pool(system::File::open(path, false)).directory.extents_of(1, 0).at(0);
   flip(pages.offset + 2 * 4096);
   Pool pool = Pool::open(path);
   Checkpoint checkpoint = Checkpoint::open(pool, "model");

@@ -104,7 +104,7 @@ class Saver final : public proof::Callers {
       if (!saver.fence_lost_) saver.arena_.fence(kCpu);
     }
   };
-  static_assert(memory::WritableMemory<Memory>);
+  static_assert(pool::WritableMemory<Memory>);
 
   unsigned count() const override { return 1; }
   void restart() override {
@@ -167,7 +167,7 @@ class Saver final : public proof::Callers {
     CopyHeader next = {};
     next.magic = kCopyMagic;
     next.sequence = next.step = s;
-    memory::seal(next);
+    pool::seal(next);
     begun_ = s;
     const auto fill_it = [&] {
       fence_lost_ = mutant_ == Mutant::no_fill_fence;
@@ -268,7 +268,7 @@ TEST_P(SaveCrash, NeverTakesAnUnfinishedCopyForAnOlderOne) {
   Small left = {};
   left.copies[2].header.magic = kCopyMagic;
   left.copies[2].header.sequence = left.copies[2].header.step = 1;
-  memory::seal(left.copies[2].header);
+  pool::seal(left.copies[2].header);
   Words words(kWords);
   std::memcpy(words.data(), &left, sizeof left);
   for (const Mutant mutant : {Mutant::none, Mutant::no_recovery}) {

@@ -13,7 +13,7 @@
 namespace holdfast::checkpoint {
 namespace {
 
-using memory::Folder;
+using pool::Folder;
 
 class Unfinished : public ::testing::Test {
  protected:
@@ -35,29 +35,29 @@ class Unfinished : public ::testing::Test {
   }
 
   std::uint64_t word_offset() const {
-    return directory().extents_of(1, memory::kPagesRole).at(0).offset + 2 * memory::kPage;
+    return directory().extents_of(1, pool::kPagesRole).at(0).offset + 2 * pool::kPage;
   }
   void edit_header(unsigned copy, const std::function<void(CopyHeader&)>& edit, bool sealed) {
-    auto bytes = memory::read_all(path);
+    auto bytes = pool::read_all(path);
     const std::uint64_t at = directory().extents_of(1, kCopyRole).at(copy).offset;
     CopyHeader header;
     std::memcpy(&header, bytes.data() + at, sizeof header);
     edit(header);
-    if (sealed) memory::seal(header);
+    if (sealed) pool::seal(header);
     std::memcpy(bytes.data() + at, &header, sizeof header);
-    memory::write_all(path, bytes);
+    pool::write_all(path, bytes);
   }
   void write_word(std::uint64_t word) {
-    auto bytes = memory::read_all(path);
+    auto bytes = pool::read_all(path);
     std::memcpy(bytes.data() + word_offset(), &word, sizeof word);
-    memory::write_all(path, bytes);
+    pool::write_all(path, bytes);
   }
 
   Folder folder{"/dev/shm"};
   std::string path = folder / "a.hold";
 
  private:
-  memory::Directory directory() const { return memory::read_pool(system::File::open(path, false)).directory; }
+  pool::Directory directory() const { return pool::read_pool(system::File::open(path, false)).directory; }
 };
 
 /// Saves 4, 5 and 6 were in flight behind save 3: that of copy 3 was filled and not switched to, copies 0 and 1 were withdrawn.
@@ -135,7 +135,7 @@ TEST_F(Unfinished, TheLastNumberOfASaveIsNotPassed) {
   Pool pool = Pool::open(path);
   Checkpoint checkpoint = Checkpoint::open(pool, "model");
   save(checkpoint, 2);
-  memory::expect_error<SystemError>([&] { save(checkpoint, 3); }, "all the saves");
+  pool::expect_error<SystemError>([&] { save(checkpoint, 3); }, "all the saves");
   EXPECT_EQ(steps_of(checkpoint), (std::map<std::uint64_t, std::uint64_t>{{kSequences - 2, 1}, {kSequences - 1, 2}}));
 }
 

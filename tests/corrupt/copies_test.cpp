@@ -8,7 +8,7 @@
 namespace holdfast::test::corrupt {
 namespace {
 
-constexpr std::uint64_t kPageBits = memory::kPage * 8;
+constexpr std::uint64_t kPageBits = pool::kPage * 8;
 
 /// The bits of [first, end), of which the fields are in the first bytes. By default a sample: more of the fields.
 std::vector<std::uint64_t> bits_of(std::uint64_t first, std::uint64_t end) {
@@ -58,8 +58,7 @@ TEST(CorruptCopies, EveryBitOfTheDirectoryIsRefused) {
 /// The area before the last, and what lies behind the last entry, mean nothing.
 TEST(CorruptCopies, NoBitBesideTheDirectoryCounts) {
   const std::string& bytes = objects().bytes;
-  const std::uint64_t other =
-      area_in(bytes) == memory::area_offset(0) ? memory::area_offset(1) : memory::area_offset(0);
+  const std::uint64_t other = area_in(bytes) == pool::area_offset(0) ? pool::area_offset(1) : pool::area_offset(0);
   for (const std::uint64_t first : {other, area_end_in(bytes)}) {
     const Tally tally = flip_bits("unused_directory_bits", bits_of(first * 8, first * 8 + kPageBits / 2), 0, {});
     EXPECT_EQ(tally.opened, tally.cases);

@@ -103,7 +103,7 @@ TEST(Corrupt, TruncatedAtEveryBoundary) {
   for (const Image& image : images()) {
     const bool first = &image == &images().front();
     std::vector<std::uint64_t> sizes{0, 1, 7, 8, 64, 4088};
-    std::vector<std::uint64_t> boundaries{4096, 8192, memory::kFirstArea, memory::area_offset(1), memory::kFirstExtent};
+    std::vector<std::uint64_t> boundaries{4096, 8192, pool::kFirstArea, pool::area_offset(1), pool::kFirstExtent};
     for (const ExtentInfo& extent : image.extents) {
       boundaries.push_back(extent.offset);
       boundaries.push_back(extent.offset + extent.bytes);
@@ -128,7 +128,7 @@ TEST(Corrupt, ZeroedAndSwappedPages) {
     std::vector<std::uint64_t> pages;  // where something lies, and one of the directory where nothing does
     for (std::uint64_t at = 0; at < image.bytes.size(); at += 4096) {
       const bool empty = image.bytes.find_first_not_of('\0', at) >= at + 4096;
-      if (!empty || at == memory::kFirstArea + 4096) pages.push_back(at);
+      if (!empty || at == pool::kFirstArea + 4096) pages.push_back(at);
     }
     expect_sound(
         "pages", pages.size() * pages.size(),
@@ -152,7 +152,7 @@ TEST(Corrupt, ZeroedAndSwappedPages) {
 
 TEST(Corrupt, NewerVersionIsNamed) {
   std::string bytes = images()[1].bytes;
-  edit_superblock(bytes, [](memory::Superblock& block) { block.version = memory::kVersion + 1; });
+  edit_superblock(bytes, [](pool::Superblock& block) { block.version = pool::kVersion + 1; });
   const std::string path = pool_path() + "-newer";
   write_file(path, bytes);
   EXPECT_THROW(Table::open(path, {.runtime = {.device = "cpu"}}), PoolVersion);
@@ -166,13 +166,13 @@ TEST(Corrupt, RefusedPoolsAreNotWrittenTo) {
   const std::string path = pool_path() + "-refused";
   for (const Image& image : images()) {
     const std::uint64_t page = page_in(image.bytes, 1);
-    for (const std::uint64_t at : {std::uint64_t{64}, page + offsetof(memory::ObjectPage, header)}) {
+    for (const std::uint64_t at : {std::uint64_t{64}, page + offsetof(pool::ObjectPage, header)}) {
       std::string bytes = image.bytes;
       bytes[at] = bytes[at + 4096] = '\x55';
       write_file(path, bytes);
       EXPECT_THROW(Table::open(path, {.runtime = {.device = "cpu"}}), PoolCorrupt) << image.name;
       // Where the table alone was refused, the pool was open: the note of its owner went.
-      if (at >= page) bytes.replace(memory::kOwnerOffset, memory::kPage, memory::kPage, '\0');
+      if (at >= page) bytes.replace(pool::kOwnerOffset, pool::kPage, pool::kPage, '\0');
       EXPECT_TRUE(read_file(path) == bytes) << image.name;
     }
   }
@@ -183,8 +183,8 @@ TEST(Corrupt, CheckWithoutRepairDoesNotWrite) {
   const std::string path = pool_path() + "-check";
   for (const Image& image : images()) {
     std::string bytes = image.bytes;
-    bytes[100] = '\x55';                                                         // one copy of the superblock
-    bytes[page_in(bytes, 1) + offsetof(memory::ObjectPage, reserved)] = '\x55';  // and one of the table's page
+    bytes[100] = '\x55';                                                       // one copy of the superblock
+    bytes[page_in(bytes, 1) + offsetof(pool::ObjectPage, reserved)] = '\x55';  // and one of the table's page
     write_file(path, bytes);
     check(path);
     EXPECT_TRUE(read_file(path) == bytes) << image.name;

@@ -122,7 +122,7 @@ TEST(CorruptData, WhatLiesBehindTheTailIsNothing) {
   std::vector<Damage> all;
   for (const std::uint32_t object : {kUndo, kThreads, kPartitions}) {
     const auto header = [object] {
-      memory::ObjectPage page;
+      pool::ObjectPage page;
       std::memcpy(&page, data_bytes().data() + page_in(data_bytes(), object), sizeof page);
       log::LogHeader found;
       std::memcpy(&found, page.header, sizeof found);
@@ -155,10 +155,10 @@ void edit_header(std::string& bytes, unsigned copy, const std::function<void(Cop
   CopyHeader header;
   std::memcpy(&header, bytes.data() + data_at(kCheckpoint, copy), sizeof header);
   edit(header);
-  if (sealed) memory::seal(header);
+  if (sealed) pool::seal(header);
   std::memcpy(bytes.data() + data_at(kCheckpoint, copy), &header, sizeof header);
 }
-std::uint64_t word_at() { return page_in(data_bytes(), kCheckpoint) + 2 * memory::kPage; }
+std::uint64_t word_at() { return page_in(data_bytes(), kCheckpoint) + 2 * pool::kPage; }
 
 /// A save into a copy that was cut at any of its pieces; the word names copy 1, of save 2.
 TEST(CorruptData, UnfinishedCopies) {
@@ -229,7 +229,7 @@ TEST(CorruptData, BitsOfEachObject) {
     Random random(victim);
     const auto extents = directory_in(data_bytes()).extents_of(victim, log::kDataRole);
     for (unsigned i = 0; i < (is_long() ? 4000 : 200); ++i) {
-      const memory::Extent& extent = extents[i % extents.size()];
+      const pool::Extent& extent = extents[i % extents.size()];
       std::uint64_t byte = random.below(extent.bytes);
       for (std::uint64_t n = 0; i % 4 != 0 && data_bytes()[extent.offset + byte] == 0 && n < extent.bytes; ++n)
         byte = (byte + 1) % extent.bytes;

@@ -220,7 +220,7 @@ Kind undo_kind(bool entries) {
             .has_checksum = !entries,
             .bytes = data_bytes(),
             .killed = true};
-  const memory::Extent extent = directory_in(kind.bytes).extents_of(kUndo, log::kDataRole).at(0);
+  const pool::Extent extent = directory_in(kind.bytes).extents_of(kUndo, log::kDataRole).at(0);
   const std::uint64_t middle = extent.offset + log::entries_at(undo_shape());
   const std::uint64_t end = entries ? extent.offset + extent.bytes : middle;
   for (std::uint64_t at = entries ? middle : extent.offset; at < end; at += 4) {

@@ -23,9 +23,9 @@
 namespace holdfast::test::corrupt {
 namespace {
 
-using memory::Directory;
-using memory::Extent;
-using memory::kPage;
+using pool::Directory;
+using pool::Extent;
+using pool::kPage;
 
 constexpr std::uint64_t kMostSpace = std::uint64_t{8} << 20;
 constexpr unsigned kPieces = 3000;  // nearly as many extents as a directory holds

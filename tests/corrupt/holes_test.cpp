@@ -102,7 +102,7 @@ class Case {
     const Blocks now = blocks_of(path_);
     const std::uint64_t metadata = now.all - now.data, metadata_there = there_.all - there_.data;
     measured_.most_metadata = std::max(measured_.most_metadata, metadata - std::min(metadata, metadata_there));
-    if (has_spare_space_ || now.data <= there_.data + memory::kFirstArea) return;
+    if (has_spare_space_ || now.data <= there_.data + pool::kFirstArea) return;
     wrong_ += "refused (" + error_ + "), it keeps " + std::to_string(now.data) + " bytes and had " +
               std::to_string(there_.data) + "; ";
   }

@@ -31,7 +31,7 @@ std::uint64_t hostile(std::uint64_t old, unsigned how) {
                                        4095,
                                        4096,
                                        12288,
-                                       memory::kFirstExtent,
+                                       pool::kFirstExtent,
                                        32768,
                                        65535,
                                        65537,
@@ -79,20 +79,19 @@ std::vector<Place> places_of(const std::string& bytes) {
   std::vector<Place> places;
   add_words(places, {"superblock", 0, 96, Seal::superblock});
   std::uint64_t at = area_in(bytes);
-  add_words(places, {"area", at, offsetof(memory::AreaHeader, checksum), Seal::area});
-  at += sizeof(memory::AreaHeader);
-  const memory::Directory directory = directory_in(bytes);
-  for (const memory::Extent& extent : directory.extents) {
+  add_words(places, {"area", at, offsetof(pool::AreaHeader, checksum), Seal::area});
+  at += sizeof(pool::AreaHeader);
+  const pool::Directory directory = directory_in(bytes);
+  for (const pool::Extent& extent : directory.extents) {
     const std::string name = "extent " + std::to_string(extent.role) + " of " + std::to_string(extent.object);
     add_words(places, {name, at, sizeof extent, Seal::area, extent.object});
     at += sizeof extent;
   }
-  for (const memory::ObjectEntry& entry : directory.objects) {
+  for (const pool::ObjectEntry& entry : directory.objects) {
     add_words(places, {"object " + std::to_string(entry.number), at, sizeof entry, Seal::area, entry.number});
     at += sizeof entry;
-    add_words(places,
-              {"page of " + std::to_string(entry.number), page_in(bytes, entry.number),
-               offsetof(memory::ObjectPage, header) + sizeof(gphash::TableHeader) + 8, Seal::page, entry.number});
+    add_words(places, {"page of " + std::to_string(entry.number), page_in(bytes, entry.number),
+                       offsetof(pool::ObjectPage, header) + sizeof(gphash::TableHeader) + 8, Seal::page, entry.number});
   }
   return places;
 }
@@ -103,10 +102,10 @@ void alter(std::string& bytes, const Place& place, unsigned how) {
   word = hostile(word, how);
   std::memcpy(bytes.data() + place.at, &word, place.bytes);
   if (place.seal == Seal::area) return seal_area(bytes);
-  std::memcpy(bytes.data() + place.at + memory::kPage, &word, place.bytes);
+  std::memcpy(bytes.data() + place.at + pool::kPage, &word, place.bytes);
   const std::uint64_t page = place.seal == Seal::page ? page_in(bytes, place.object) : 0;
   for (unsigned copy = 0; copy < 2; ++copy) {
-    if (place.seal == Seal::page) seal_page(bytes, page + copy * memory::kPage);
+    if (place.seal == Seal::page) seal_page(bytes, page + copy * pool::kPage);
     if (place.seal == Seal::superblock) seal_superblock(bytes, copy);
   }
 }
@@ -115,12 +114,12 @@ void alter(std::string& bytes, const Place& place, unsigned how) {
 /// directory that says that it is empty has none to miss.
 std::set<std::uint32_t> victims_of(const std::string& bytes, const Place& place) {
   std::set<std::uint32_t> victims{place.object};
-  const memory::Directory before = directory_in(objects().bytes), after = directory_in(bytes);
-  for (const memory::Extent& extent : after.extents) {
+  const pool::Directory before = directory_in(objects().bytes), after = directory_in(bytes);
+  for (const pool::Extent& extent : after.extents) {
     if (std::find(before.extents.begin(), before.extents.end(), extent) == before.extents.end())
       victims.insert(extent.object);
   }
-  for (const memory::ObjectEntry& entry : before.objects) {
+  for (const pool::ObjectEntry& entry : before.objects) {
     if (after.objects.empty() && after.extents.empty()) victims.insert(entry.number);
   }
   return victims;
@@ -147,24 +146,24 @@ TEST(Hostile, WordsOfEveryStructure) {
 /// Every word of every structure exchanged for the next one of its kind: extents and objects, and pages of two objects.
 TEST(Hostile, ExchangedEntries) {
   const std::string& whole = objects().bytes;
-  const memory::Directory directory = directory_in(whole);
+  const pool::Directory directory = directory_in(whole);
   const std::uint64_t extents = directory.extents.size(), entries = directory.objects.size();
-  const std::uint64_t first = area_in(whole) + sizeof(memory::AreaHeader);
+  const std::uint64_t first = area_in(whole) + sizeof(pool::AreaHeader);
   struct Pair {
     std::uint64_t a, b, bytes;
   };
   std::vector<Pair> pairs;
   for (std::uint64_t a = 0; a < extents; ++a) {
     for (std::uint64_t b = a + 1; b < extents; b += is_long() ? 1 : 5)
-      pairs.push_back({first + a * sizeof(memory::Extent), first + b * sizeof(memory::Extent), sizeof(memory::Extent)});
+      pairs.push_back({first + a * sizeof(pool::Extent), first + b * sizeof(pool::Extent), sizeof(pool::Extent)});
   }
-  const std::uint64_t objects_at = first + extents * sizeof(memory::Extent);
+  const std::uint64_t objects_at = first + extents * sizeof(pool::Extent);
   for (std::uint64_t a = 0; a < entries; ++a) {
     for (std::uint64_t b = a + 1; b < entries; ++b) {
-      constexpr std::uint64_t kSize = sizeof(memory::ObjectEntry);
+      constexpr std::uint64_t kSize = sizeof(pool::ObjectEntry);
       pairs.push_back({objects_at + a * kSize, objects_at + b * kSize, kSize});
-      pairs.push_back({page_in(whole, directory.objects[a].number), page_in(whole, directory.objects[b].number),
-                       2 * memory::kPage});
+      pairs.push_back(
+          {page_in(whole, directory.objects[a].number), page_in(whole, directory.objects[b].number), 2 * pool::kPage});
     }
   }
   expect_sound(
@@ -175,7 +174,7 @@ TEST(Hostile, ExchangedEntries) {
         std::swap_ranges(at(pairs[i].a), at(pairs[i].a + pairs[i].bytes), at(pairs[i].b));
         seal_area(bytes);
         std::set<std::uint32_t> victims;
-        for (const memory::ObjectEntry& entry : directory.objects) {
+        for (const pool::ObjectEntry& entry : directory.objects) {
           const std::uint64_t page = page_in(whole, entry.number);
           if (page == pairs[i].a || page == pairs[i].b) victims.insert(entry.number);
         }

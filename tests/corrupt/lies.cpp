@@ -11,13 +11,13 @@ namespace holdfast::test::corrupt {
 namespace {
 
 using gphash::TableHeader;
-using memory::AreaHeader;
-using memory::Directory;
-using memory::Extent;
-using memory::kPage;
-using memory::ObjectEntry;
-using memory::ObjectPage;
-using memory::Superblock;
+using pool::AreaHeader;
+using pool::Directory;
+using pool::Extent;
+using pool::kPage;
+using pool::ObjectEntry;
+using pool::ObjectPage;
+using pool::Superblock;
 
 constexpr std::uint64_t kHuge = ~std::uint64_t{0} - kPage + 1;
 
@@ -79,7 +79,7 @@ void erase_extent(Directory& directory, std::uint32_t object, std::uint16_t role
 
 /// The gap that the dropped object left becomes a piece of a heap.
 void add_piece(Directory& directory, std::uint32_t object, std::uint16_t index) {
-  directory.add({memory::kFirstExtent, kPage, object, gphash::kHeapRole, index});
+  directory.add({pool::kFirstExtent, kPage, object, gphash::kHeapRole, index});
 }
 
 }  // namespace
@@ -110,9 +110,9 @@ std::vector<Lie> lies_of_directory() {
   return {
       in_header("directory is damaged", [](AreaHeader& h) { h.magic ^= 1; }),
       in_header("of generation", [](AreaHeader& h) { ++h.generation; }),
-      in_header("directory is damaged", [](AreaHeader& h) { h.extents = memory::kExtents + 1; }),
+      in_header("directory is damaged", [](AreaHeader& h) { h.extents = pool::kExtents + 1; }),
       in_header("directory is damaged", [](AreaHeader& h) { h.extents = ~0u; }),
-      in_header("directory is damaged", [](AreaHeader& h) { h.objects = memory::kObjects + 1; }),
+      in_header("directory is damaged", [](AreaHeader& h) { h.objects = pool::kObjects + 1; }),
       in_header("directory is damaged", [](AreaHeader& h) { h.objects = ~0u; }),
       in_header("is", [](AreaHeader& h) { ++h.extents; }),
       in_header("object 0", [](AreaHeader& h) { ++h.objects; }),
@@ -123,7 +123,7 @@ std::vector<Lie> lies_of_directory() {
       in_header("reserved", [](AreaHeader& h) { h.reserved[0] = 1; }),
       in_header("reserved", [](AreaHeader& h) { h.reserved[6] = 1; }),
       in_extent("begins at byte 0", [](Extent& e) { e.offset = 0; }),
-      in_extent("begins at byte 479", [](Extent& e) { e.offset = memory::kFirstExtent - 1; }),
+      in_extent("begins at byte 479", [](Extent& e) { e.offset = pool::kFirstExtent - 1; }),
       in_extent("begins at byte", [](Extent& e) { e.offset += 8; }),
       in_extent("beyond the end", [](Extent& e) { e.offset = kHuge; }),
       in_extent("overlaps another", [](Extent& e) { e.offset += kPage; }),
@@ -136,18 +136,18 @@ std::vector<Lie> lies_of_directory() {
       in_extent("is of object 0, which is not there", [](Extent& e) { e.object = 0; }),
       in_extent("is of object 4294967295", [](Extent& e) { e.object = ~0u; }),
       in_extent("is there twice", [](Extent& e) { ++e.index; }),
-      in_extent("is there twice", [](Extent& e) { e.role = memory::kPagesRole, e.index = 0; }),
-      in_extent("no object pages", [](Extent& e) { e.role = memory::kPagesRole, e.index = 1; }),
+      in_extent("is there twice", [](Extent& e) { e.role = pool::kPagesRole, e.index = 0; }),
+      in_extent("no object pages", [](Extent& e) { e.role = pool::kPagesRole, e.index = 1; }),
       in_directory("overlaps another", [](Directory& d) { std::swap(d.extents[3], d.extents[4]); }),
       in_directory("is there twice",
                    [](Directory& d) {
                      Extent again = d.extents.back();
-                     again.offset = memory::kFirstExtent;  // where the dropped object was
+                     again.offset = pool::kFirstExtent;  // where the dropped object was
                      d.extents.insert(d.extents.begin(), again);
                    }),
-      in_directory("has no object pages", [](Directory& d) { erase_extent(d, kWide, memory::kPagesRole, 0); }),
-      in_directory("has no object pages", [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).index = 1; }),
-      in_directory("has no object pages", [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).bytes = kPage; }),
+      in_directory("has no object pages", [](Directory& d) { erase_extent(d, kWide, pool::kPagesRole, 0); }),
+      in_directory("has no object pages", [](Directory& d) { extent_of(d, kWide, pool::kPagesRole).index = 1; }),
+      in_directory("has no object pages", [](Directory& d) { extent_of(d, kWide, pool::kPagesRole).bytes = kPage; }),
       in_directory("which is not there", [](Directory& d) { d.objects.erase(d.objects.begin() + 2); }),
       in_directory("is out of order", [](Directory& d) { std::swap(d.objects[2], d.objects[3]); }),
       in_directory("is out of order", [](Directory& d) { d.objects[3] = d.objects[2]; }),
@@ -197,12 +197,12 @@ std::vector<Lie> lies_of_pages() {
       in_page("clean mark is 2", kWide, [](ObjectPage& p) { p.clean = 2; }),
       in_page("clean mark", kUnknown, [](ObjectPage& p) { p.clean = ~0u; }),
       in_page("domain is 3", kWide, [](ObjectPage& p) { p.domain = 3; }),
-      in_page("header has 513 bytes", kWide, [](ObjectPage& p) { p.header_bytes = memory::kHeaderBytes + 1; }),
+      in_page("header has 513 bytes", kWide, [](ObjectPage& p) { p.header_bytes = pool::kHeaderBytes + 1; }),
       in_page("header has 4294967295 bytes", kWide, [](ObjectPage& p) { p.header_bytes = ~0u; }),
       in_page("header has 64 bytes", kWide, [](ObjectPage& p) { p.header_bytes = sizeof(TableHeader) + 8; }),
       in_page("reserved", kWide, [](ObjectPage& p) { p.header_bytes = 48; }),
       in_page("reserved", kWide, [](ObjectPage& p) { p.header[sizeof(TableHeader)] = 1; }),
-      in_page("reserved", kWide, [](ObjectPage& p) { p.header[memory::kHeaderBytes - 1] = 1; }),
+      in_page("reserved", kWide, [](ObjectPage& p) { p.header[pool::kHeaderBytes - 1] = 1; }),
       in_page("reserved", kWide, [](ObjectPage& p) { p.reserved[0] = 1; }),
       in_page("reserved", kUnknown, [](ObjectPage& p) { p.reserved[sizeof p.reserved - 1] = 1; }),
       in_table("keys of 20 bytes", kWide, [](TableHeader& h) { h.key_bytes = 20; }),
@@ -242,7 +242,7 @@ std::vector<Lie> lies_of_shapes() {
       in_shape("extents that no table has", kWide, [](Directory& d) { extent_of(d, kWide, kLevelRole, 1).role = 7; }),
       in_shape("a heap that it does not need", kWide, [](Directory& d) { add_piece(d, kWide, 0); }),
       in_shape("no reserved-key slot", kWide,
-               [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).bytes = 2 * kPage; }),
+               [](Directory& d) { extent_of(d, kWide, pool::kPagesRole).bytes = 2 * kPage; }),
       in_shape("1 levels and needs 2", kWide, [](Directory& d) { erase_extent(d, kWide, kLevelRole, 1); }),
       in_shape("is missing", kWide, [](Directory& d) { extent_of(d, kWide, kLevelRole, 0).index = 0; }),
       in_shape("is missing", kWide, [](Directory& d) { extent_of(d, kWide, kLevelRole, 1).index = 40; }),

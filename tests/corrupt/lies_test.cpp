@@ -58,11 +58,11 @@ TEST(Lies, UnsealedAreDamage) {
           lies[i].tell(bytes);
           const auto restore = [&](std::uint64_t at) { bytes.replace(at, 8, whole, at, 8); };
           for (unsigned copy = 0; copy < 2; ++copy) {
-            restore(copy * memory::kPage + offsetof(memory::Superblock, checksum));
-            for (const memory::ObjectEntry& entry : directory_in(whole).objects)
-              restore(page_in(whole, entry.number) + copy * memory::kPage + offsetof(memory::ObjectPage, checksum));
+            restore(copy * pool::kPage + offsetof(pool::Superblock, checksum));
+            for (const pool::ObjectEntry& entry : directory_in(whole).objects)
+              restore(page_in(whole, entry.number) + copy * pool::kPage + offsetof(pool::ObjectPage, checksum));
           }
-          restore(area_in(whole) + offsetof(memory::AreaHeader, checksum));
+          restore(area_in(whole) + offsetof(pool::AreaHeader, checksum));
           const PoolExercised result = glance_at_bytes(bytes, {lies[i].victim}, i);
           Outcome outcome{result.opened, true, result.wrong};
           const bool in_page = result.opened && result.listed.count(lies[i].victim) != 0;

@@ -44,7 +44,7 @@ class Limits : public testing::Test {
 };
 
 TEST_F(Limits, ThereIsNoNumberForOneObjectMore) {
-  edit_area_header(bytes_, [](memory::AreaHeader& header) { header.next_number = ~0u - 1; });
+  edit_area_header(bytes_, [](pool::AreaHeader& header) { header.next_number = ~0u - 1; });
   {
     Pool pool = open();
     pool.create_table("the last", small()).close();
@@ -57,9 +57,9 @@ TEST_F(Limits, ThereIsNoNumberForOneObjectMore) {
 }
 
 TEST_F(Limits, ThereIsNoGenerationForOneCommitMore) {
-  const std::uint64_t last = memory::kGenerations - 1;
-  edit_superblock(bytes_, [=](memory::Superblock& block) { block.generation = last - 1; });
-  edit_area_header(bytes_, [=](memory::AreaHeader& header) { header.generation = last - 1; });
+  const std::uint64_t last = pool::kGenerations - 1;
+  edit_superblock(bytes_, [=](pool::Superblock& block) { block.generation = last - 1; });
+  edit_area_header(bytes_, [=](pool::AreaHeader& header) { header.generation = last - 1; });
   Pool pool = open();
   pool.rename("set", "the last change");
   EXPECT_THROW(pool.rename("scores", "one more"), SystemError);
@@ -77,7 +77,7 @@ TEST_F(Limits, ThereIsNoGenerationForOneCommitMore) {
 }
 
 TEST_F(Limits, ThereIsNoGenerationForOneMarkMore) {
-  edit_page(bytes_, kNumbers, [](memory::ObjectPage& page) { page.generation = memory::kGenerations - 1; });
+  edit_page(bytes_, kNumbers, [](pool::ObjectPage& page) { page.generation = pool::kGenerations - 1; });
   Pool pool = open();
   {
     Table table = pool.table("numbers");

@@ -29,7 +29,7 @@ class Objects : public testing::Test {
     for (const std::uint32_t object : {kCells, kWide}) {
       const std::uint64_t page = page_in(bytes_, object);
       bytes_[page + 100] ^= '\x55';
-      bytes_[page + memory::kPage + 100] ^= '\x55';
+      bytes_[page + pool::kPage + 100] ^= '\x55';
     }
     write_file(path_, bytes_);
   }
@@ -86,7 +86,7 @@ TEST_F(Objects, EachIsListedAsItIs) {
     std::uint64_t bytes = 0;
     for (const ExtentInfo& extent : object.extents) bytes += extent.bytes;
     EXPECT_EQ(object.bytes, bytes) << object.name;
-    EXPECT_GT(bytes, 2 * memory::kPage) << object.name;
+    EXPECT_GT(bytes, 2 * pool::kPage) << object.name;
   }
 }
 
@@ -155,7 +155,7 @@ TEST_F(Objects, ASnapshotCopiesThem) {
     }
   }
   // What the directory says of them stands there too: the features.
-  const memory::Directory directory = directory_in(copy);
+  const pool::Directory directory = directory_in(copy);
   EXPECT_EQ(directory.find(kFeatured)->required, 1u << 5);
   EXPECT_EQ(directory.find(kOptional)->optional, 1u << 9);
   Pool pool = Pool::open(to);
@@ -208,7 +208,7 @@ TEST_F(Objects, AreRenamedAndReplaced) {
 /// The machine stopped while one table was open: that one alone has lost something.
 TEST_F(Objects, APowerCutIsOneTablesOwn) {
   bytes_ = objects().bytes;
-  edit_page(bytes_, kScored, [](memory::ObjectPage& page) {
+  edit_page(bytes_, kScored, [](pool::ObjectPage& page) {
     page.clean = 0;
     page.domain = static_cast<std::uint32_t>(Domain::process);
     page.boot_id[0] ^= 1;

@@ -6,7 +6,7 @@
 #include "gpu/runtime.hpp"
 #include "structures/gphash/cuda/change/batch.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 namespace {
 
 __global__ void length_kernel(std::uint32_t begin, std::uint64_t end, std::uint64_t* length) {
@@ -27,4 +27,4 @@ TEST(CudaAssertionDeathTest, RunsBeginAtOrBeforeTheirRows) {
 }
 
 }  // namespace
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

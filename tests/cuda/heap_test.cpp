@@ -102,7 +102,7 @@ TEST(GpuHeap, SmallHeapsThatMoveAndGrowKeepTheirCells) {
   const std::vector<std::uint64_t> begins = reserve(heap, larger.view(), kClass);
   ASSERT_EQ(begins.size(), rest);
   for (const std::uint64_t begin : before) EXPECT_EQ(std::count(begins.begin(), begins.end(), begin), 0) << begin;
-  EXPECT_GE(memory::QuietMemory::load(larger.view().entry(70)), 1u) << "slabs behind the old end are entered too";
+  EXPECT_GE(pool::QuietMemory::load(larger.view().entry(70)), 1u) << "slabs behind the old end are entered too";
 }
 
 TEST(GpuHeap, SmallRingsHaveTheCellsThatAreNotLive) {

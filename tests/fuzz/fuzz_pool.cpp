@@ -28,7 +28,7 @@ using namespace holdfast;
 
 constexpr std::size_t kMostBytes = 256 << 10;
 constexpr std::size_t kMostPages = 16384;  ///< of an image: 64 MiB
-using memory::kPage;
+using pool::kPage;
 
 /// Where a structure lies, or a part of it.
 struct Part {
@@ -42,10 +42,10 @@ const T& any_of(const std::vector<T>& values, test::Random& random) {
 
 /// The places of the directory's extents or objects.
 std::vector<Part> entries_in(const std::string& bytes, bool objects) {
-  const memory::Directory directory = test::directory_in(bytes);
-  const std::uint64_t extents = test::area_in(bytes) + sizeof(memory::AreaHeader);
-  const std::uint64_t first = extents + (objects ? directory.extents.size() * sizeof(memory::Extent) : 0);
-  const std::uint64_t size = objects ? sizeof(memory::ObjectEntry) : sizeof(memory::Extent);
+  const pool::Directory directory = test::directory_in(bytes);
+  const std::uint64_t extents = test::area_in(bytes) + sizeof(pool::AreaHeader);
+  const std::uint64_t first = extents + (objects ? directory.extents.size() * sizeof(pool::Extent) : 0);
+  const std::uint64_t size = objects ? sizeof(pool::ObjectEntry) : sizeof(pool::Extent);
   std::vector<Part> parts(objects ? directory.objects.size() : directory.extents.size());
   for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = {first + i * size, size};
   return parts;
@@ -54,16 +54,16 @@ std::vector<Part> entries_in(const std::string& bytes, bool objects) {
 /// What the objects' pages say, and the page of each where something else lies.
 std::vector<Part> pages_of_objects(const std::string& bytes) {
   std::vector<Part> parts;
-  for (const memory::ObjectEntry& entry : test::directory_in(bytes).objects) {
+  for (const pool::ObjectEntry& entry : test::directory_in(bytes).objects) {
     const std::uint64_t page = test::page_in(bytes, entry.number);
-    if (page != 0) parts.push_back({page, offsetof(memory::ObjectPage, header) + sizeof(gphash::TableHeader)});
+    if (page != 0) parts.push_back({page, offsetof(pool::ObjectPage, header) + sizeof(gphash::TableHeader)});
   }
   return parts;
 }
 
 std::vector<Part> pages_of_content(const std::string& bytes) {
   std::vector<Part> parts;
-  for (std::uint64_t at = memory::kFirstExtent; at + kPage <= bytes.size(); at += kPage) {
+  for (std::uint64_t at = pool::kFirstExtent; at + kPage <= bytes.size(); at += kPage) {
     if (!test::is_zero_page(std::string_view(bytes).substr(at, kPage))) parts.push_back({at, kPage});
   }
   return parts;
@@ -89,8 +89,8 @@ void mutate_structure(std::string& bytes, test::Random& random) {
   };
   const bool of_objects = random.chance(50);
   switch (random.below(8)) {
-    case 0: return mutate(bytes, {0, offsetof(memory::Superblock, reserved)});
-    case 1: return mutate(bytes, {test::area_in(bytes), offsetof(memory::AreaHeader, checksum)});
+    case 0: return mutate(bytes, {0, offsetof(pool::Superblock, reserved)});
+    case 1: return mutate(bytes, {test::area_in(bytes), offsetof(pool::AreaHeader, checksum)});
     case 2:
     case 3: return mutate_any(entries_in(bytes, of_objects));
     case 4: return mutate_any(pages_of_objects(bytes));
@@ -105,35 +105,35 @@ void mutate_structure(std::string& bytes, test::Random& random) {
 
 /// Brings the directory into the order that it must have.
 void put_in_order(std::string& bytes) {
-  test::edit_directory(bytes, [](memory::Directory& directory) {
+  test::edit_directory(bytes, [](pool::Directory& directory) {
     std::stable_sort(directory.extents.begin(), directory.extents.end(),
-                     [](const memory::Extent& a, const memory::Extent& b) { return a.offset < b.offset; });
+                     [](const pool::Extent& a, const pool::Extent& b) { return a.offset < b.offset; });
     std::stable_sort(directory.objects.begin(), directory.objects.end(),
-                     [](const memory::ObjectEntry& a, const memory::ObjectEntry& b) { return a.number < b.number; });
+                     [](const pool::ObjectEntry& a, const pool::ObjectEntry& b) { return a.number < b.number; });
   });
 }
 
 /// Sets what must be so for recovery to be reached: magic numbers, versions, generations and checksums.
 void mend(std::string& bytes, test::Random& random) {
   const bool equal_copies = random.chance(75);
-  test::edit_superblock(bytes, [](memory::Superblock& block) {
-    block.magic = memory::kMagic;
-    block.version = memory::kVersion;
+  test::edit_superblock(bytes, [](pool::Superblock& block) {
+    block.magic = pool::kMagic;
+    block.version = pool::kVersion;
     block.area &= 1;
   });
   const std::uint64_t generation = test::superblock_in(bytes).generation;
   if (random.chance(50)) put_in_order(bytes);
-  test::edit_area_header(bytes, [&](memory::AreaHeader& header) {
-    header.magic = memory::kAreaMagic;
+  test::edit_area_header(bytes, [&](pool::AreaHeader& header) {
+    header.magic = pool::kAreaMagic;
     header.generation = generation;
   });
-  for (const memory::ObjectEntry& entry : test::directory_in(bytes).objects) {
+  for (const pool::ObjectEntry& entry : test::directory_in(bytes).objects) {
     const std::uint64_t page = test::page_in(bytes, entry.number);
     if (page == 0) continue;
     if (equal_copies) bytes.replace(page + kPage, kPage, bytes, page, kPage);
     for (unsigned copy = 0; copy < 2; ++copy) {
       const std::uint64_t at = page + copy * kPage;
-      std::memcpy(bytes.data() + at, &memory::kPageMagic, sizeof memory::kPageMagic);
+      std::memcpy(bytes.data() + at, &pool::kPageMagic, sizeof pool::kPageMagic);
       test::seal_page(bytes, at);
     }
   }
@@ -152,7 +152,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::string packed(reinterpret_cast<const char*>(data), size);
   if (random.chance(10) || !test::is_packed(packed)) return LLVMFuzzerMutate(data, size, max_size);
   std::string bytes = test::unpack_pages(packed, kMostPages);
-  if (bytes.size() < memory::kFirstExtent) return LLVMFuzzerMutate(data, size, max_size);
+  if (bytes.size() < pool::kFirstExtent) return LLVMFuzzerMutate(data, size, max_size);
   mutate_structure(bytes, random);
   if (random.chance(90)) mend(bytes, random);
   packed = test::pack_pages(bytes);

@@ -3,7 +3,7 @@
 
 #include "structures/gphash/cpu/level_maintenance.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 namespace {
 
 TEST(CpuAssertionDeathTest, PartsAreThoseThatThereAre) {
@@ -12,4 +12,4 @@ TEST(CpuAssertionDeathTest, PartsAreThoseThatThereAre) {
 }
 
 }  // namespace
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -8,7 +8,7 @@
 namespace holdfast::test {
 namespace {
 
-using machine::cuda::CacheView;
+using gphash::cuda::CacheView;
 
 /// Of a view without maps.
 std::uint64_t* copy_in(const CacheView& view, const std::uint64_t* word) {
@@ -21,7 +21,7 @@ std::uint64_t* copy_in(const CacheView& view, const std::uint64_t* word) {
 class CacheViews : public testing::TestWithParam<unsigned> {};
 
 TEST_P(CacheViews, EveryWordOfASlotHasItsCopy) {
-  const unsigned key_words = GetParam(), slot_words = index::slot_bytes(key_words) / 8;
+  const unsigned key_words = GetParam(), slot_words = gphash::slot_bytes(key_words) / 8;
   constexpr std::size_t kSlots = 1000;
   std::vector<std::uint64_t> pools[2], keys[2], words[2], wide[2];
   CacheView view;
@@ -32,7 +32,7 @@ TEST_P(CacheViews, EveryWordOfASlotHasItsCopy) {
     keys[p].resize(kSlots);
     words[p].resize(kSlots);
     wide[p].resize(kSlots * key_words);
-    view.part[p] = {reinterpret_cast<const index::Slot*>(pools[p].data()), kSlots * slot_words * 8, keys[p].data(),
+    view.part[p] = {reinterpret_cast<const gphash::Slot*>(pools[p].data()), kSlots * slot_words * 8, keys[p].data(),
                     words[p].data(), key_words == 1 ? nullptr : wide[p].data()};
   }
   EXPECT_EQ(view.slot_words(), slot_words);
@@ -50,7 +50,7 @@ TEST_P(CacheViews, EveryWordOfASlotHasItsCopy) {
 
 /// Two levels of buckets of three slots, of which every other bucket has a copy, in the opposite order.
 TEST_P(CacheViews, WordsOfABucketAreWhereItsMapSays) {
-  const unsigned key_words = GetParam(), slot_words = index::slot_bytes(key_words) / 8;
+  const unsigned key_words = GetParam(), slot_words = gphash::slot_bytes(key_words) / 8;
   constexpr unsigned kSlots = 3;
   constexpr std::size_t kBuckets[] = {8, 4}, kPositions = 6;
   std::vector<std::uint64_t> keys(kPositions * kSlots), words(keys.size()), wide(keys.size() * key_words), pools[2];
@@ -61,7 +61,7 @@ TEST_P(CacheViews, WordsOfABucketAreWhereItsMapSays) {
   view.buckets.map = &map;
   for (unsigned p = 0; p < 2; ++p) {
     pools[p].resize((kBuckets[p] * kSlots + 1) * slot_words);
-    view.part[p] = {reinterpret_cast<const index::Slot*>(pools[p].data()),
+    view.part[p] = {reinterpret_cast<const gphash::Slot*>(pools[p].data()),
                     kBuckets[p] * kSlots * slot_words * 8,
                     keys.data(),
                     words.data(),
@@ -71,13 +71,13 @@ TEST_P(CacheViews, WordsOfABucketAreWhereItsMapSays) {
   }
   EXPECT_TRUE(view.partial());
   const auto position_of = [](std::uint64_t bucket) {
-    return bucket % 2 == 0 ? kPositions - 1 - bucket / 2 : machine::cuda::kNoPosition;
+    return bucket % 2 == 0 ? kPositions - 1 - bucket / 2 : gphash::cuda::kNoPosition;
   };
   for (unsigned p = 0; p < 2; ++p) {
     for (std::size_t slot = 0; slot < kBuckets[p] * kSlots; ++slot) {
       const std::uint64_t bucket = view.part[p].first + slot / kSlots;
       const std::uint64_t* const at = pools[p].data() + slot * slot_words;
-      EXPECT_EQ(view.bucket_of(reinterpret_cast<const index::Slot*>(at)), bucket);
+      EXPECT_EQ(view.bucket_of(reinterpret_cast<const gphash::Slot*>(at)), bucket);
       for (unsigned i = 0; i < slot_words; ++i) {
         const std::uint64_t copy = position_of(bucket) * kSlots + slot % kSlots;
         std::uint64_t* const expected = bucket % 2 != 0 ? nullptr

@@ -5,7 +5,7 @@
 
 #include "structures/gphash/protocol/find.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// A part of a tile. One tag always points to an item; the stripe is cleared during each look until `cleared_for` of them are over.
 struct ClearedTags {
@@ -29,4 +29,4 @@ struct ClearedTags {
   }
 };
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

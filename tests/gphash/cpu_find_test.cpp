@@ -7,12 +7,12 @@
 #include "cleared_tags.hpp"
 #include "structures/gphash/cpu/groups.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 namespace {
 
-using Shape = index::DefaultShape;
+using Shape = gphash::DefaultShape;
 
-struct ClearedTile : PortableTile, index::ClearedTags {
+struct ClearedTile : PortableTile, gphash::ClearedTags {
   using ClearedTags::first_item, ClearedTags::load_tags, ClearedTags::match, ClearedTags::peek;
 };
 
@@ -30,7 +30,7 @@ class CpuSettling : public testing::Test {
     ClearedTile::looks = 0;
     ClearedTile::cleared_for = clearings;
     Status status = Status::no_space;
-    index::Rows rows;
+    gphash::Rows rows;
     rows.statuses = &status;
     rows.found = &found_;
     rows.out = reinterpret_cast<std::byte*>(&value_);
@@ -38,9 +38,9 @@ class CpuSettling : public testing::Test {
     reclaim::Epochs epochs;
     heap::Cells all(epochs);
     heap::ThreadCells cells(all);
-    const memory::Persist persist;
+    const pool::Persist persist;
     const Searches::Memory memory(persist, cells, tally_);
-    Searches::Flight flight(0, view_, index::Key(5));
+    Searches::Flight flight(0, view_, gphash::Key(5));
     Searches::find(view_, memory, rows, &flight, 1, false, tally_);
     return status;
   }
@@ -56,7 +56,7 @@ TEST_F(CpuSettling, GoesOnUntilNothingIsClearedMeanwhile) {
   EXPECT_EQ(find_among(1000), Status::found);
   EXPECT_TRUE(found_);
   EXPECT_EQ(value_, 7u);
-  EXPECT_EQ(tally_.retries, 999 / index::kLooks);
+  EXPECT_EQ(tally_.retries, 999 / gphash::kLooks);
 }
 
 TEST_F(CpuSettling, GivesUpAndSaysThatItDidNotRun) {
@@ -64,8 +64,8 @@ TEST_F(CpuSettling, GivesUpAndSaysThatItDidNotRun) {
   EXPECT_EQ(find_among(~std::uint64_t{0}), Status::not_run);
   EXPECT_FALSE(found_);
   EXPECT_EQ(value_, 0u) << "what it saw last does not stand";
-  EXPECT_EQ(tally_.retries, index::kMostRounds - 1);
+  EXPECT_EQ(tally_.retries, gphash::kMostRounds - 1);
 }
 
 }  // namespace
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -8,7 +8,7 @@
 
 #include "structures/gphash/protocol/run.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 namespace {
 
 /// A run, row by row.
@@ -74,4 +74,4 @@ TEST(Writes, NothingChangesNothing) {
 }
 
 }  // namespace
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -7,7 +7,7 @@
 
 #include "cleared_tags.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 namespace {
 
 using Shape = DefaultShape;
@@ -66,4 +66,4 @@ TEST_F(Settling, GivesUpAndSaysThatItDidNotRun) {
 }
 
 }  // namespace
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

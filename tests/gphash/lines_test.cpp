@@ -8,7 +8,7 @@
 
 #include "structures/gphash/protocol/address.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 namespace {
 
 constexpr unsigned kTop = 14, kSlots = 8;
@@ -99,4 +99,4 @@ TEST(Lines, OfABatchAreFewerAndTheTableAsFull) {
 }
 
 }  // namespace
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -10,7 +10,7 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// Cells are never used again. Pairs are of one class, and lie in the first slab after the directory.
 struct MinimalMemory {
@@ -170,4 +170,4 @@ struct MinimalTile {
   void zero(std::byte* to, std::size_t bytes) const { std::memset(to, 0, bytes); }
 };
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 namespace {
 
 /// As default_choices has them on a GPU with clusters.
@@ -106,4 +106,4 @@ TEST(PairPaths, AreChosenByRowsAndByWhatHasCopies) {
 }
 
 }  // namespace
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -12,7 +12,7 @@
 #include "structures/gphash/protocol/run.hpp"
 #include "support/lacks.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 namespace {
 
 template <class M>
@@ -292,4 +292,4 @@ TYPED_TEST(MinimalPolicies, SufficeForABatchInPhases) {
 }
 
 }  // namespace
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -9,7 +9,7 @@
 #include "core/combine.hpp"
 #include "structures/gphash/protocol/address.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 namespace {
 
 TEST(Tags, MatchesExactlyTheBytesThatAreEqual) {
@@ -157,4 +157,4 @@ TEST(Combine, ScaledSumsAreFused) {
 }
 
 }  // namespace
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -10,24 +10,24 @@
 
 namespace holdfast::heap {
 
-inline constexpr std::uint16_t kRole = 7 | memory::kPiecesOfARange;
+inline constexpr std::uint16_t kRole = 7 | pool::kPiecesOfARange;
 
 /// An object that has a heap and nothing else.
-class HeapObject : public memory::Object {
+class HeapObject : public pool::Object {
  public:
-  static std::unique_ptr<HeapObject> create(const std::shared_ptr<memory::PoolFile>& pool, std::uint64_t bytes,
+  static std::unique_ptr<HeapObject> create(const std::shared_ptr<pool::PoolFile>& pool, std::uint64_t bytes,
                                             Limits limits) {
-    memory::Edit edit(*pool);
+    pool::Edit edit(*pool);
     const std::uint32_t number = edit.create({.name = "heap", .type = 2000});
     std::unique_ptr<HeapObject> made(new HeapObject(pool, number, std::move(limits)));
-    made->make_pages(edit, 2 * memory::kPage, {});
+    made->make_pages(edit, 2 * pool::kPage, {});
     made->heap.make(edit, bytes);
     edit.commit();
     return made;
   }
   static std::unique_ptr<HeapObject> open(const std::string& path, Limits limits,
-                                          memory::Access access = memory::Access::read_write) {
-    std::shared_ptr<memory::PoolFile> pool = memory::PoolFile::open(path, access);
+                                          pool::Access access = pool::Access::read_write) {
+    std::shared_ptr<pool::PoolFile> pool = pool::PoolFile::open(path, access);
     const std::uint32_t number = pool->directory()->objects.at(0).number;
     std::unique_ptr<HeapObject> made(new HeapObject(std::move(pool), number, std::move(limits)));
     made->map_pages();
@@ -35,23 +35,23 @@ class HeapObject : public memory::Object {
     made->heap.map();
     return made;
   }
-  const std::byte* address_of(const memory::Extent& extent) const override {
-    return extent.role == memory::kPagesRole ? pages().address : heap.address_of(extent);
+  const std::byte* address_of(const pool::Extent& extent) const override {
+    return extent.role == pool::kPagesRole ? pages().address : heap.address_of(extent);
   }
   /// How many extents the heap has.
   std::size_t pieces() const { return pool().directory()->extents_of(number(), kRole).size(); }
   /// What they have together.
   std::uint64_t extent_bytes() const {
     std::uint64_t bytes = 0;
-    for (const memory::Extent& piece : pool().directory()->extents_of(number(), kRole)) bytes += piece.bytes;
+    for (const pool::Extent& piece : pool().directory()->extents_of(number(), kRole)) bytes += piece.bytes;
     return bytes;
   }
   /// Gives another object the space behind the heap, so that its next piece is not adjacent.
   void end_adjacency(std::uint64_t bytes = kSlabBytes) const {
-    memory::Edit edit(pool());
+    pool::Edit edit(pool());
     const std::string name = "object " + std::to_string(edit.directory().next_number);
-    const memory::Extent extent = edit.add(edit.create({.name = name, .type = 2001}), memory::kPagesRole, 0, bytes);
-    const memory::Range range = pool().map(extent.offset, extent.bytes, false);
+    const pool::Extent extent = edit.add(edit.create({.name = name, .type = 2001}), pool::kPagesRole, 0, bytes);
+    const pool::Range range = pool().map(extent.offset, extent.bytes, false);
     try {
       pool().settle(range);
     } catch (...) {
@@ -65,7 +65,7 @@ class HeapObject : public memory::Object {
   MappedHeap heap;
 
  private:
-  HeapObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, Limits limits)
+  HeapObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, Limits limits)
       : Object(std::move(pool), number, "a heap", false), heap(*this, kRole, std::move(limits)) {}
 };
 

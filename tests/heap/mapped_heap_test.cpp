@@ -16,8 +16,8 @@
 namespace holdfast::heap {
 namespace {
 
-using memory::Access;
-using memory::expect_error;
+using pool::Access;
+using pool::expect_error;
 
 constexpr std::uint64_t kSmallReserve = 4 * kSlabBytes;
 
@@ -37,13 +37,13 @@ class MappedHeaps : public testing::TestWithParam<const char*> {
  protected:
   /// A pool with one object.
   std::unique_ptr<HeapObject> make(std::uint64_t slabs, const Limits& limits = {.advice = "use a second one"}) {
-    memory::NewPool pool(path_, false);
+    pool::NewPool pool(path_, false);
     auto object = HeapObject::create(pool.pool(), slabs * kSlabBytes, limits);
     pool.publish();
     return object;
   }
 
-  const memory::Folder folder_{GetParam()};
+  const pool::Folder folder_{GetParam()};
   const std::string path_ = folder_ / "a.hold";
 };
 INSTANTIATE_TEST_SUITE_P(Media, MappedHeaps, testing::Values("/dev/shm", "/tmp"),
@@ -56,7 +56,7 @@ TEST_P(MappedHeaps, AreHandedOutInWholeSlabs) {
   EXPECT_EQ(view.count, 2u);
   EXPECT_EQ(view.slab_bytes(), kSlabBytes);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.base) % kSlabBytes, 0u) << "a slab fits a huge page";
-  object->heap.grow(2 * kSlabBytes + memory::kPage, 2 * kSlabBytes + memory::kPage);
+  object->heap.grow(2 * kSlabBytes + pool::kPage, 2 * kSlabBytes + pool::kPage);
   EXPECT_EQ(object->heap.view().count, 2u) << "a part of a slab is none";
   object->heap.grow(3 * kSlabBytes, 3 * kSlabBytes);
   EXPECT_EQ(object->heap.view().count, 3u);
@@ -79,7 +79,7 @@ TEST_P(MappedHeaps, GrowInPlaceAndAreThereAfterReopening) {
   object = HeapObject::open(path_, limits);
   EXPECT_EQ(object->heap.bytes(), 6 * kSlabBytes);
   expect_words(*object, 6);
-  for (const memory::Extent& piece : object->pool().directory()->extents_of(object->number(), kRole)) {
+  for (const pool::Extent& piece : object->pool().directory()->extents_of(object->number(), kRole)) {
     std::uint64_t stored = 0, seen = 0;
     ASSERT_EQ(object->pool().file().read(&stored, 8, piece.offset + 64), 8u);
     std::memcpy(&seen, object->address_of(piece) + 64, 8);
@@ -172,7 +172,7 @@ TEST_P(MappedHeaps, ReadHolesAsZerosAndFillThemForAWriter) {
     *word_of(*object, 2) = 3;
     object->sync();
   }
-  const memory::Extent piece = memory::read_pool(system::File::open(path_, false)).directory.extents_of(1, kRole).at(0);
+  const pool::Extent piece = pool::read_pool(system::File::open(path_, false)).directory.extents_of(1, kRole).at(0);
   system::File::open(path_, true).punch(piece.offset + 4 * kSlabBytes, 2 * kSlabBytes);
   const auto allocated = [&] { return system::File::open(path_, false).facts().allocated; };
   const std::uint64_t sparse = allocated();

@@ -9,7 +9,7 @@
 #include "structures/gphash/protocol/pair.hpp"
 #include "support/lacks.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 namespace {
 
 TEST(Classes, AreTheSmallestThatFitAndWasteLittle) {
@@ -51,7 +51,7 @@ TEST(CellWord, SaysWhereAndHowMuch) {
 }
 
 /// Has what SlabMemory lists and no other: that suffices for the directory of slabs.
-struct Plain : memory::QuietMemory {
+struct Plain : pool::QuietMemory {
   static void store(std::uint64_t* word, std::uint64_t value) { *word = value; }
   static void flush(const void*, std::size_t) {}
   static void fence() {}
@@ -61,7 +61,7 @@ template <class M>
 inline constexpr bool suffices = heap::SlabMemory<M>;
 static_assert(HOLDFAST_NEEDS(Plain, load) && HOLDFAST_NEEDS(Plain, store) && HOLDFAST_NEEDS(Plain, keeps));
 static_assert(HOLDFAST_NEEDS(Plain, flush) && HOLDFAST_NEEDS(Plain, fence));
-static_assert(!heap::SlabMemory<memory::QuietMemory>, "which only reads");
+static_assert(!heap::SlabMemory<pool::QuietMemory>, "which only reads");
 
 class Heap : public testing::Test {
  protected:
@@ -130,4 +130,4 @@ TEST(HashOfBytes, TellsLengthsApart) {
 }
 
 }  // namespace
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

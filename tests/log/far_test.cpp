@@ -38,7 +38,7 @@ class Far : public testing::Test {
   }
 
   const proof::ThinMedium thin;
-  memory::Folder folder{"/dev/shm"};
+  pool::Folder folder{"/dev/shm"};
   const std::string path = folder / "a.hold";
 };
 
@@ -66,12 +66,12 @@ TEST_F(Far, RegionsKeepTheirWords) {
 
 /// What is to be persisted is flushed as it was given, however long it is and wherever it lies.
 TEST_F(Far, SectionsFlushAsMuchAsTheyAreTold) {
-  struct Flushes : memory::FlushObserver {
+  struct Flushes : pool::FlushObserver {
     void flush(const void* address, std::size_t bytes) noexcept override { last = {address, bytes}; }
     void fence() noexcept override {}
     std::pair<const void*, std::size_t> last;
   } flushes;
-  memory::FlushObserver* const before = memory::observe_flushes(&flushes);
+  pool::FlushObserver* const before = pool::observe_flushes(&flushes);
   {
     Pool pool = Pool::create(path);
     Region region = Region::create(pool, "r", kFarBytes, {.flush = true});
@@ -84,7 +84,7 @@ TEST_F(Far, SectionsFlushAsMuchAsTheyAreTold) {
     }
     EXPECT_THROW(section.persist(begin + 8, kFarBytes), InvalidArgument);
   }
-  memory::observe_flushes(before);
+  pool::observe_flushes(before);
 }
 
 /// Each update is logged with its own place, and undone there: by the process that began it, and by another after a kill.
@@ -103,7 +103,7 @@ TEST_F(Far, TransactionsUndoWhatTheyUpdated) {
     EXPECT_EQ(batch.update(0, kFarBytes - 4, first), LogStatus::no_place);
   };
   for (const bool killed : {false, true}) {
-    EXPECT_EQ(memory::in_child([&] {
+    EXPECT_EQ(pool::in_child([&] {
                 Pool pool = Pool::open(path);
                 Region region = Region::open(pool, "r");
                 Log log = Log::open(pool, "l");

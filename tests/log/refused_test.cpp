@@ -47,7 +47,7 @@ class Refused : public OnMedium {
   std::string bytes_of(std::uint32_t number) const {
     const std::string bytes = read_file(path);
     std::string found;
-    for (const memory::Extent& extent : directory_in(bytes).extents_of(number)) {
+    for (const pool::Extent& extent : directory_in(bytes).extents_of(number)) {
       found += bytes.substr(extent.offset, extent.bytes);
     }
     return found;
@@ -60,7 +60,7 @@ class Refused : public OnMedium {
     const std::string before = bytes_of(number);
     {
       Pool pool = Pool::open(path);
-      memory::expect_error<Wanted>([&] { content(pool, number); }, text);
+      pool::expect_error<Wanted>([&] { content(pool, number); }, text);
       for (const std::uint32_t other : {kRegion, kLog, kCheckpoint}) {
         if (other == number) continue;
         EXPECT_EQ(content(pool, other), 7u);
@@ -74,14 +74,14 @@ class Refused : public OnMedium {
 
 TEST_P(Refused, WhereAnotherTypeIsAskedFor) {
   Pool pool = Pool::open(path);
-  memory::expect_error<PoolMismatch>([&] { Region::open(pool, "2"); }, "not a region");
-  memory::expect_error<PoolMismatch>([&] { Region::open(pool, "3"); }, "not a region");
-  memory::expect_error<PoolMismatch>([&] { Log::open(pool, "1"); }, "not a log");
-  memory::expect_error<PoolMismatch>([&] { Log::open(pool, "3"); }, "not a log");
-  memory::expect_error<PoolMismatch>([&] { Checkpoint::open(pool, "1"); }, "not a checkpoint");
-  memory::expect_error<PoolMismatch>([&] { Checkpoint::open(pool, "2"); }, "not a checkpoint");
+  pool::expect_error<PoolMismatch>([&] { Region::open(pool, "2"); }, "not a region");
+  pool::expect_error<PoolMismatch>([&] { Region::open(pool, "3"); }, "not a region");
+  pool::expect_error<PoolMismatch>([&] { Log::open(pool, "1"); }, "not a log");
+  pool::expect_error<PoolMismatch>([&] { Log::open(pool, "3"); }, "not a log");
+  pool::expect_error<PoolMismatch>([&] { Checkpoint::open(pool, "1"); }, "not a checkpoint");
+  pool::expect_error<PoolMismatch>([&] { Checkpoint::open(pool, "2"); }, "not a checkpoint");
   for (const std::uint32_t number : {kRegion, kLog, kCheckpoint}) {
-    memory::expect_error<PoolMismatch>([&] { pool.table(std::to_string(number)); }, "not a table");
+    pool::expect_error<PoolMismatch>([&] { pool.table(std::to_string(number)); }, "not a table");
     EXPECT_EQ(content(pool, number), 7u);
   }
 }
@@ -92,7 +92,7 @@ TEST_P(Refused, ToReplaceAnotherType) {
   for (const std::uint32_t number : {kRegion, kLog, kCheckpoint}) {
     const std::string there = std::to_string(number);
     const std::string text = there + " is " + names[number] + ", which a";
-    const auto refused = [&](const std::function<void()>& act) { memory::expect_error<PoolMismatch>(act, text); };
+    const auto refused = [&](const std::function<void()>& act) { pool::expect_error<PoolMismatch>(act, text); };
     CreateOptions table;
     table.overwrite = true;
     table.runtime.device = "cpu";
@@ -114,10 +114,10 @@ TEST_P(Refused, ToReplaceAnotherType) {
 }
 
 TEST_P(Refused, OfALaterVersionOrWithUnknownFeatures) {
-  const auto edited = [&](std::uint32_t number, const std::function<void(memory::ObjectEntry&)>& edit) {
+  const auto edited = [&](std::uint32_t number, const std::function<void(pool::ObjectEntry&)>& edit) {
     std::string bytes = whole;
-    edit_directory(bytes, [&](memory::Directory& directory) {
-      for (memory::ObjectEntry& entry : directory.objects) {
+    edit_directory(bytes, [&](pool::Directory& directory) {
+      for (pool::ObjectEntry& entry : directory.objects) {
         if (entry.number == number) edit(entry);
       }
     });
@@ -143,7 +143,7 @@ TEST_P(Refused, WithBothCopiesOfTheirPageDamaged) {
       Pool pool = Pool::open(path);
       EXPECT_EQ(content(pool, number), 7u) << "the other copy of its page counts";
     }
-    bytes[page + memory::kPage + 100] ^= 1;
+    bytes[page + pool::kPage + 100] ^= 1;
     expect_refused<PoolCorrupt>(number, bytes, "both copies of its page");
   }
 }

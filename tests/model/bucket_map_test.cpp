@@ -7,7 +7,7 @@
 #include "map_memory.hpp"
 #include "record.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -29,47 +29,47 @@ struct Without {
 /// Of a bucket of `slots` slots, the first of which stand before the others in `Where`.
 void load_bucket(unsigned slots) {
   const MapMemory memory;
-  if (!index::begin_load(memory, memory.word(kMap), std::uint64_t{0})) return;
+  if (!gphash::begin_load(memory, memory.word(kMap), std::uint64_t{0})) return;
   for (unsigned i = 0; i < slots; ++i) weak->store(kCopy + 2 * i, weak->load(kSlot + 2 * i, false), false);
   memory.fence();
-  static_cast<void>(index::end_load(memory, memory.word(kMap), std::uint64_t{0}));
+  static_cast<void>(gphash::end_load(memory, memory.word(kMap), std::uint64_t{0}));
 }
 
 /// A new word for an item, as gphash/protocol/commit.hpp writes it: the pool, and when that is durable the copy.
 void write_slot(const Without& without) {
   const MapMemory memory;
-  if (!index::try_claim(memory, memory.word(kVersionLock))) return;
+  if (!gphash::try_claim(memory, memory.word(kVersionLock))) return;
   memory.poke(memory.word(kSlot), kNew);
   if (!without.writers) memory.fence();
-  if (index::write_through(memory, memory.word(kMap)).cached()) memory.poke(memory.word(kCopy), kNew);
-  index::release(memory, memory.word(kVersionLock));
+  if (gphash::write_through(memory, memory.word(kMap)).cached()) memory.poke(memory.word(kCopy), kNew);
+  gphash::release(memory, memory.word(kVersionLock));
 }
 
 /// New words for the items of both slots, whose keys have one stripe, as gphash/protocol/phases.hpp writes them. What a kernel's end orders is a
 /// fence here; a store behind the fence with which a thread of the next begins releases.
 void write_in_phases(const Without& without) {
   const MapMemory memory;
-  for (unsigned i = 0; i < 2; ++i) index::claim_shared(memory, memory.word(kVersionLock));
+  for (unsigned i = 0; i < 2; ++i) gphash::claim_shared(memory, memory.word(kVersionLock));
   for (unsigned i = 0; i < 2; ++i) weak->store(kSlot + 2 * i, kNew, !without.claims_first);
   if (!without.writers) memory.fence();
   for (unsigned i = 0; i < 2; ++i) {
-    if (index::write_through(memory, memory.word(kMap)).cached()) memory.poke(memory.word(kCopy + 2 * i), kNew);
-    if (without.release_last) index::release_shared(memory, memory.word(kVersionLock));
+    if (gphash::write_through(memory, memory.word(kMap)).cached()) memory.poke(memory.word(kCopy + 2 * i), kNew);
+    if (without.release_last) gphash::release_shared(memory, memory.word(kVersionLock));
   }
   memory.fence();
-  for (unsigned i = 0; i < 2; ++i) index::release_shared(memory, memory.word(kVersionLock));
+  for (unsigned i = 0; i < 2; ++i) gphash::release_shared(memory, memory.word(kVersionLock));
 }
 
 /// For the key of a slot.
 std::uint64_t search(const Without& without, unsigned slot) {
   const MapMemory memory;
   for (int look = 0; look < kLooks; ++look) {
-    const bool cached = index::mapped(memory, memory.word(kMap)).cached();
+    const bool cached = gphash::mapped(memory, memory.word(kMap)).cached();
     const std::uint64_t word = memory.peek(memory.word(cached ? slot + 1 : slot));
     weak->cached |= cached;
-    if (cached || !index::is_claimed(memory.peek(memory.word(kVersionLock)))) return word;
+    if (cached || !gphash::is_claimed(memory.peek(memory.word(kVersionLock)))) return word;
     if (!without.readers) memory.fence();
-    if (index::read_stands(memory, memory.word(kMap))) return word;
+    if (gphash::read_stands(memory, memory.word(kMap))) return word;
   }
   return kBusy;  // back in line
 }
@@ -89,7 +89,7 @@ Play play_of(const Without& without, bool cached = false, bool phased = false) {
   play.begin = [cached](WeakMemory& memory) {
     for (const unsigned at : {kSlot, kOtherSlot}) memory.begin(at, kOld);
     if (!cached) return;
-    memory.begin(kMap, index::Mapped<std::uint64_t>::at(0).word);
+    memory.begin(kMap, gphash::Mapped<std::uint64_t>::at(0).word);
     for (const unsigned at : {kCopy, kOtherCopy}) memory.begin(at, kOld);
   };
   play.act = [without, phased](unsigned who) {
@@ -98,10 +98,10 @@ Play play_of(const Without& without, bool cached = false, bool phased = false) {
     if (who == kReader) read_twice(without, phased ? kOtherSlot : kSlot);
   };
   play.end = [phased](WeakMemory& memory) {
-    const index::Mapped<std::uint64_t> map{memory.newest(kMap)};
+    const gphash::Mapped<std::uint64_t> map{memory.newest(kMap)};
     memory.wrong |= map.cached() && memory.newest(kCopy) != kNew;  // for all who come later
     memory.wrong |= phased && map.cached() && memory.newest(kOtherCopy) != kNew;
-    memory.wrong |= map.being_loaded() || index::is_claimed(memory.newest(kVersionLock));
+    memory.wrong |= map.being_loaded() || gphash::is_claimed(memory.newest(kVersionLock));
   };
   return play;
 }
@@ -125,8 +125,8 @@ TEST(BucketMap, ALoadABatchInPhasesAndSearchesAgree) {
 }
 
 TEST(BucketMap, EveryStepOfPhasesIsNeeded) {
-  for (const index::Step step : {index::Step::fence_before_load, index::Step::swap_after_load,
-                                 index::Step::remap_after_write, index::Step::look_at_map_again}) {
+  for (const gphash::Step step : {gphash::Step::fence_before_load, gphash::Step::swap_after_load,
+                                  gphash::Step::remap_after_write, gphash::Step::look_at_map_again}) {
     EXPECT_NE(wrong_without(step, play_of({}, false, true)), 0u)
         << "nothing fails without step " << static_cast<int>(step);
   }
@@ -141,9 +141,9 @@ TEST(BucketMap, EveryStepOfPhasesIsNeeded) {
 }
 
 TEST(BucketMap, EveryStepIsNeeded) {
-  for (const index::Step step :
-       {index::Step::fence_before_load, index::Step::swap_after_load, index::Step::remap_after_write,
-        index::Step::end_load_after_write, index::Step::look_at_map_again}) {
+  for (const gphash::Step step :
+       {gphash::Step::fence_before_load, gphash::Step::swap_after_load, gphash::Step::remap_after_write,
+        gphash::Step::end_load_after_write, gphash::Step::look_at_map_again}) {
     EXPECT_NE(wrong_without(step, play_of({})), 0u) << "nothing fails without step " << static_cast<int>(step);
   }
   EXPECT_NE(run_all(play_of({true, false})).wrong, 0u) << "nothing fails without the writer's fence";
@@ -152,4 +152,4 @@ TEST(BucketMap, EveryStepIsNeeded) {
 
 }  // namespace
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

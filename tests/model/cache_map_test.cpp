@@ -5,7 +5,7 @@
 #include "map_memory.hpp"
 #include "record.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -18,23 +18,23 @@ constexpr std::uint64_t kOld = 1, kNew = 2;  // what the cell holds before the w
 /// Copies a cell that was hot; it is free by now, and about to be taken.
 void load_cell() {
   const MapMemory memory;
-  if (!index::begin_load(memory, memory.word(kMap), std::uint64_t{0})) return;
+  if (!gphash::begin_load(memory, memory.word(kMap), std::uint64_t{0})) return;
   for (unsigned i = 0; i < 2; ++i) weak->store(kCopy + i, weak->load(kCell + i, false), false);
-  static_cast<void>(index::end_load(memory, memory.word(kMap), std::uint64_t{0}));
+  static_cast<void>(gphash::end_load(memory, memory.word(kMap), std::uint64_t{0}));
 }
 
 void write_cell(bool fences) {
   const MapMemory memory;
   for (unsigned i = 0; i < 2; ++i) weak->store(kCell + i, kNew, false);
   if (fences) memory.fence();
-  index::remap(memory, memory.word(kMap), index::Mapped<std::uint64_t>{});
+  gphash::remap(memory, memory.word(kMap), gphash::Mapped<std::uint64_t>{});
   memory.poke(memory.word(kShown), 1);
 }
 
 void read_cell() {
   const MapMemory memory;
   if (memory.peek(memory.word(kShown)) == 0) return;
-  weak->cached = index::mapped(memory, memory.word(kMap)).cached();
+  weak->cached = gphash::mapped(memory, memory.word(kMap)).cached();
   for (unsigned i = 0; i < 2; ++i) weak->wrong |= weak->load((weak->cached ? kCopy : kCell) + i, false) != kNew;
 }
 
@@ -62,8 +62,8 @@ TEST(CacheMap, ALoadAndAWriteOfOneCellAgree) {
 }
 
 TEST(CacheMap, EveryStepIsNeeded) {
-  for (const index::Step step :
-       {index::Step::fence_before_load, index::Step::swap_after_load, index::Step::remap_after_write}) {
+  for (const gphash::Step step :
+       {gphash::Step::fence_before_load, gphash::Step::swap_after_load, gphash::Step::remap_after_write}) {
     EXPECT_NE(wrong_without(step, play_of(true)), 0u) << "nothing fails without step " << static_cast<int>(step);
   }
   EXPECT_NE(run_all(play_of(false)).wrong, 0u) << "nothing fails without the writer's fence";
@@ -71,4 +71,4 @@ TEST(CacheMap, EveryStepIsNeeded) {
 
 }  // namespace
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -7,7 +7,7 @@
 #include "structures/gphash/model/oracle.hpp"
 #include "structures/gphash/model/world.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -138,9 +138,9 @@ TEST(Explorer, SaysWhatWentWrongInAPlantedProtocol) {
   scenario.shape = two_levels({kInSlots});
   scenario.callers = {{Submission{{insert(5, 1)}, false}}, {Submission{{insert(5, 2)}, false}}};
   EXPECT_EQ(explore(scenario).failure, "");
-  left_out = index::Step::claim_key;
+  left_out = gphash::Step::claim_key;
   const std::string failure = explore(scenario).failure;
-  left_out = index::Step::count;
+  left_out = gphash::Step::count;
   EXPECT_NE(failure.find("key 5"), std::string::npos) << failure;
   EXPECT_NE(failure.find("caller 1: insert(5, 2) inserted"), std::string::npos) << failure;
 }
@@ -160,4 +160,4 @@ TEST(Explorer, TriesEverySchedule) {
 
 }  // namespace
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -1,7 +1,7 @@
 // column_schedules.cpp: scenarios written by hand: columns of one value change, one by one and in phases.
 #include "scenarios.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 /// A value's columns change alone: what is there is copied into a fresh cell, or read from the slot, under the key's claim.
 void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
@@ -65,4 +65,4 @@ void add_column_phases(std::vector<Scenario>& to, Flavour flavour, const Items& 
   add("and one by one", {there}, {phased(1, {accumulate(k[0], 4)}), one(second)});
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

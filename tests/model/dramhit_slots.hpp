@@ -8,7 +8,7 @@
 #include "proof/weak_memory.hpp"
 #include "structures/dramhit/protocol.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 using dramhit::Answer;
 using dramhit::Change;
@@ -286,4 +286,4 @@ inline Play play_of(std::vector<std::uint64_t> begin, std::vector<Step> steps, u
   return play;
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -13,7 +13,7 @@
 #include "dramhit_slots.hpp"
 #include "record.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -301,4 +301,4 @@ TEST(DramhitModel, EveryStepIsNeeded) {
 
 }  // namespace
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

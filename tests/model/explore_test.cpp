@@ -7,7 +7,7 @@
 #include "record.hpp"
 #include "scenarios.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -49,4 +49,4 @@ INSTANTIATE_TEST_SUITE_P(All, Explore,
 
 }  // namespace
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

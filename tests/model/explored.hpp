@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 /// One suite in one flavour. All of it follows from the code and fixed seeds, so another run explores as much.
 struct Explored {
@@ -60,4 +60,4 @@ inline constexpr Explored kExplored[] = {
 };
 // clang-format on
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -9,7 +9,7 @@
 #include "map_memory.hpp"
 #include "record.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -27,23 +27,23 @@ std::uint64_t* state_word(std::uint64_t) { return MapMemory::word(kState); }
 
 void load_cell() {
   const MapMemory memory;
-  if (!index::begin_load(memory, memory.word(kMap), std::uint64_t{0})) return;
-  memory.poke(memory.word(kState), index::kBlank);
-  if (!index::end_load(memory, memory.word(kMap), std::uint64_t{0})) memory.poke(memory.word(kState), index::kGone);
+  if (!gphash::begin_load(memory, memory.word(kMap), std::uint64_t{0})) return;
+  memory.poke(memory.word(kState), gphash::kBlank);
+  if (!gphash::end_load(memory, memory.word(kMap), std::uint64_t{0})) memory.poke(memory.word(kState), gphash::kGone);
 }
 
 /// An update: the slot names another cell, and the copy of the one before goes.
 void change_key(bool forgets_late) {
   const MapMemory memory;
-  const auto forget = [&] { index::forget_key(memory, memory.word(kMap), state_word); };
-  if (!index::try_claim(memory, memory.word(kVersionLock))) return;
+  const auto forget = [&] { gphash::forget_key(memory, memory.word(kMap), state_word); };
+  if (!gphash::try_claim(memory, memory.word(kVersionLock))) return;
   if (!forgets_late) forget();
   memory.poke(memory.word(kSlot), kNew);
   if (forgets_late) forget();
   memory.fence();
-  const auto was = index::remap(memory, memory.word(kMap), index::Mapped<std::uint64_t>{});
-  if (was.cached()) memory.poke(memory.word(kState), index::kGone);
-  index::release(memory, memory.word(kVersionLock));
+  const auto was = gphash::remap(memory, memory.word(kMap), gphash::Mapped<std::uint64_t>{});
+  if (was.cached()) memory.poke(memory.word(kState), gphash::kGone);
+  gphash::release(memory, memory.word(kVersionLock));
 }
 
 /// `at_once`: a search says that a key is known when it finds it, with nobody's confirmation.
@@ -51,15 +51,15 @@ std::uint64_t search(bool at_once) {
   const MapMemory memory;
   std::uint64_t* const state = memory.word(kState);
   const std::uint64_t seen = memory.peek(state);
-  if (seen == index::kKnown) {
+  if (seen == gphash::kKnown) {
     weak->cached = true;
     return kOld;
   }
-  const bool confirms = seen == index::kNoted && index::may_confirm(memory, memory.word(kVersionLock));
+  const bool confirms = seen == gphash::kNoted && gphash::may_confirm(memory, memory.word(kVersionLock));
   const std::uint64_t cell = memory.peek(memory.word(kSlot));
-  if (cell == kOld && index::mapped(memory, memory.word(kMap)).cached()) {
-    if (!confirms) index::note_key(memory, state, [] {});
-    if (confirms || at_once) index::confirm_key(memory, state);
+  if (cell == kOld && gphash::mapped(memory, memory.word(kMap)).cached()) {
+    if (!confirms) gphash::note_key(memory, state, [] {});
+    if (confirms || at_once) gphash::confirm_key(memory, state);
   }
   return cell;
 }
@@ -83,7 +83,7 @@ Play play_of(First first, bool forgets_late = false, bool at_once = false) {
   play.preemptions = loads ? 1 : 2;
   play.begin = [first](WeakMemory& memory) {
     memory.begin(kSlot, kOld);
-    if (first != First::nothing) memory.begin(kMap, index::Mapped<std::uint64_t>::at(0).word);
+    if (first != First::nothing) memory.begin(kMap, gphash::Mapped<std::uint64_t>::at(0).word);
     memory.begin(kState, static_cast<std::uint64_t>(first));
   };
   play.act = [=](unsigned who) {
@@ -91,7 +91,7 @@ Play play_of(First first, bool forgets_late = false, bool at_once = false) {
     who == kWriter ? change_key(forgets_late) : read_twice(at_once);
   };
   play.end = [](WeakMemory& memory) {
-    memory.wrong |= memory.newest(kState) == index::kKnown && memory.newest(kSlot) == kNew;  // for all who come later
+    memory.wrong |= memory.newest(kState) == gphash::kKnown && memory.newest(kSlot) == kNew;  // for all who come later
   };
   return play;
 }
@@ -116,8 +116,8 @@ TEST(KeyDirectory, SearchesAChangeAndALoadAgree) {
 }
 
 TEST(KeyDirectory, EveryStepIsNeeded) {
-  for (const index::Step step : {index::Step::forget_before_change, index::Step::fence_before_forgetting,
-                                 index::Step::fence_before_version_lock, index::Step::confirm_unclaimed}) {
+  for (const gphash::Step step : {gphash::Step::forget_before_change, gphash::Step::fence_before_forgetting,
+                                  gphash::Step::fence_before_version_lock, gphash::Step::confirm_unclaimed}) {
     EXPECT_TRUE(fails([&](First first) { return wrong_without(step, play_of(first)); }))
         << "nothing fails without step " << static_cast<int>(step);
   }
@@ -129,4 +129,4 @@ TEST(KeyDirectory, EveryStepIsNeeded) {
 
 }  // namespace
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

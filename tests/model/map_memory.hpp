@@ -10,7 +10,7 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 using proof::Executions;
 using proof::kMostActors;
@@ -22,7 +22,7 @@ using proof::WeakMemory;
 
 /// The policy: of `words` only the addresses matter.
 struct MapMemory {
-  static bool keeps(index::Step step) { return step != left_out; }
+  static bool keeps(gphash::Step step) { return step != left_out; }
   static std::uint64_t* word(unsigned at) { return words + at; }
   static unsigned where(const std::uint64_t* word) { return static_cast<unsigned>(word - words); }
   std::uint64_t peek(const std::uint64_t* word) const { return weak->load(where(word), true); }
@@ -34,14 +34,14 @@ struct MapMemory {
   void fence_readers() const { weak->fence(); }
   static inline std::uint64_t words[kMostWords] = {};
 };
-static_assert(index::CacheMapMemory<MapMemory, std::uint64_t> && index::KeyDirectoryMemory<MapMemory>);
+static_assert(gphash::CacheMapMemory<MapMemory, std::uint64_t> && gphash::KeyDirectoryMemory<MapMemory>);
 
 /// Not 0: something goes wrong without a step.
-inline std::uint64_t wrong_without(index::Step step, const Play& play) {
+inline std::uint64_t wrong_without(gphash::Step step, const Play& play) {
   left_out = step;
   const Executions seen = run_all(play, true);
-  left_out = index::Step::count;
+  left_out = gphash::Step::count;
   return seen.wrong;
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -7,11 +7,11 @@
 #include "record.hpp"
 #include "scenarios.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
-using index::Step;
+using gphash::Step;
 
 struct Mutant {
   Step step;
@@ -200,4 +200,4 @@ INSTANTIATE_TEST_SUITE_P(All, Mutants, testing::ValuesIn(kMutants),
 
 }  // namespace
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -12,7 +12,7 @@
 #include "explored.hpp"
 #include "proof/runs/results.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -127,4 +127,4 @@ void record_mutant(const std::string& step, const std::string& killer, std::uint
   write_down();
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -6,7 +6,7 @@
 
 #include "structures/gphash/model/explore.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 /// HOLDFAST_MODEL=long or HOLDFAST_LONG=1: everything within the bounds of rule 24; else a part of it that takes seconds.
 bool long_run();
@@ -22,4 +22,4 @@ void record_mutant(const std::string& step, const std::string& killer, std::uint
 /// The same of a play over weak memory, of which only the executions are counted.
 void record_play(const std::string& play, const std::string& variant, std::uint64_t executions);
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

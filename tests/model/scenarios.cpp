@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -16,8 +16,8 @@ Operation made(Op op, std::uint64_t key, std::uint64_t value) {
   return operation;
 }
 
-index::View<index::RuntimeShape> view_of(const Shape& shape) {
-  index::View<index::RuntimeShape> view;
+gphash::View<gphash::RuntimeShape> view_of(const Shape& shape) {
+  gphash::View<gphash::RuntimeShape> view;
   // Here keys of variable length are no more than their hashes, as wide ones are.
   view.shape = {shape.levels, shape.hashes, shape.slots, shape.variable ? kKeyWords : shape.key_words};
   view.top_level = shape.top_level;
@@ -183,4 +183,4 @@ std::vector<Scenario> quadruples(Flavour flavour, unsigned one_in) {
   return scenarios;
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -9,7 +9,7 @@
 #include "structures/gphash/model/explore.hpp"
 #include "structures/gphash/protocol/address.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 inline constexpr std::uint64_t kReserved = 0;  ///< the key that lies aside
 
@@ -36,7 +36,7 @@ inline constexpr Items kPairs{kInCells, 1, true};
 Shape two_levels(const Items& items);  ///< 2L-2H-2S with 2 + 1 buckets: all keys share one stripe
 Shape one_level(const Items& items);   ///< 1L-2H-2S with 2 buckets, a stripe each
 
-using Candidates = index::Candidates<index::RuntimeShape>;
+using Candidates = gphash::Candidates<gphash::RuntimeShape>;
 /// Where a key may lie.
 Candidates candidates_of(const Shape& shape, std::uint64_t key);
 std::uint64_t bucket(const Shape& shape, std::uint64_t key, unsigned rank, unsigned j);
@@ -63,4 +63,4 @@ std::vector<Scenario> schedules(Flavour flavour);
 void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items);
 void add_column_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items);
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -384,4 +384,4 @@ std::vector<Scenario> schedules(Flavour flavour) {
   return scenarios;
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

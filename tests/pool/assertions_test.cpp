@@ -6,7 +6,7 @@
 #include "pool/medium/persist.hpp"
 #include "pool/pool_file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 Directory with_one_extent() {
@@ -35,4 +35,4 @@ TEST(PoolAssertionDeathTest, WordsAreStoredWhole) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

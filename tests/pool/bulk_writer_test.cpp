@@ -8,7 +8,7 @@
 #include "pool_test.hpp"
 #include "system/mapping.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
@@ -72,4 +72,4 @@ TEST(BulkWriter, FallsBackWhereMemoryIsNotAligned) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

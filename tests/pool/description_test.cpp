@@ -3,7 +3,7 @@
 
 #include "pool_test.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 class Descriptions : public testing::TestWithParam<const char*> {
@@ -75,4 +75,4 @@ INSTANTIATE_TEST_SUITE_P(Media, Descriptions, testing::Values("/dev/shm", "/tmp"
                          [](const auto& info) { return std::string(info.param).substr(info.param[1] == 'd' ? 5 : 1); });
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -8,7 +8,7 @@
 #include "proof/arena.hpp"
 #include "proof/explorer.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 constexpr std::size_t kUsed = 1024;  // of an area, by the small directories here
@@ -244,4 +244,4 @@ INSTANTIATE_TEST_SUITE_P(All, DirectoryCrash,
                          name_of);
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -8,7 +8,7 @@
 
 #include "core/checksum.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 constexpr std::uint64_t kFileBytes = kFirstExtent + 100 * kPage;
@@ -174,4 +174,4 @@ TEST(Directory, Names) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -4,7 +4,7 @@
 #include "core/random.hpp"
 #include "pool_test.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 class PoolEdit : public testing::Test {
@@ -228,4 +228,4 @@ TEST_F(PoolEdit, TheFileStaysAsSmallAsWhatLivesInIt) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -17,7 +17,7 @@
 #include "pool_test.hpp"
 #include "support/thin.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
@@ -150,7 +150,7 @@ TEST_F(FarPools, HaveCellsFarBackInTheHeap) {
     std::size_t moved = 0;
     for (unsigned level = 0; level <= 8; ++level) {
       for (std::uint64_t i = 0; object->level(level) != nullptr && i < (std::uint64_t{8} << level); ++i) {
-        index::Slot& slot = object->level(level)[i];
+        gphash::Slot& slot = object->level(level)[i];
         if (slot.key == 0) continue;
         const std::uint64_t to = far_cells[moved++];
         std::memcpy(cell(to), cell(slot.word - 1), sizeof(Value));
@@ -228,4 +228,4 @@ TEST(FarCommits, AreInOrderOfAnObjectsPageToo) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

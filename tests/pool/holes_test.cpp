@@ -13,7 +13,7 @@
 #include "system/file.hpp"
 #include "system/mapping.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 constexpr std::uint64_t kPages = 300;
@@ -100,4 +100,4 @@ TEST_F(HolesTest, ManyRangesOfDataAreSoughtOnce) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

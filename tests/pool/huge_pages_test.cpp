@@ -10,7 +10,7 @@
 #include "pool_test.hpp"
 #include "system/mapping.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 /// A file in memory without a name.
@@ -127,4 +127,4 @@ TEST(HugePages, LevelsAndHeapLieInThem) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

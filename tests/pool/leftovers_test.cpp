@@ -9,7 +9,7 @@
 #include "pool_test.hpp"
 #include "system/named_file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 /// A temporary file whose name stays.
@@ -136,4 +136,4 @@ TEST_P(Leftovers, AreLookedForWhileOthersMakeThem) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -8,7 +8,7 @@
 #include "system/bulk_writer.hpp"
 #include "system/file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 using proof::Parts;
@@ -126,4 +126,4 @@ TEST_P(PartialTransfers, OpenAPoolAsItIs) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -9,7 +9,7 @@
 
 #include "holdfast/error.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 class Persisting : public testing::Test {
@@ -73,4 +73,4 @@ TEST_F(Persisting, KindsHaveTheNamesOfTheirInstructions) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -11,7 +11,7 @@
 
 #include "pool_test.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 class PoolErrors : public testing::Test {
@@ -234,4 +234,4 @@ TEST_F(PoolErrors, ALimitOnAddressSpaceIsNamed) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -6,7 +6,7 @@
 #include "pool_test.hpp"
 #include "system/mapping.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 class PoolGrow : public testing::TestWithParam<const char*> {
@@ -27,7 +27,7 @@ void resize(TableObject& pool) {
 TEST_P(PoolGrow, ANewLevelIsZeroNamedAndResizing) {
   create(path);
   const auto pool = open(path);
-  index::Slot* const level8 = pool->level(8);
+  gphash::Slot* const level8 = pool->level(8);
   level8[5] = {1, 2};
   pool->add_level(9);
   EXPECT_EQ(pool->level(8), level8) << "nothing moves";
@@ -360,4 +360,4 @@ TEST_F(SparseCopy, OfMoreThanTwiceItsBlocksIsRefusedByAWriter) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

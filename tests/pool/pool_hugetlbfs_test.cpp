@@ -5,7 +5,7 @@
 #include "pool_test.hpp"
 #include "system/mapping.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 std::uint64_t free_huge_pages() {
@@ -67,4 +67,4 @@ TEST(PoolHugetlbfs, LivesGrowsAndReopens) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -4,7 +4,7 @@
 #include "core/random.hpp"
 #include "pool_test.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 /// Grows and changes the pool until killed. After each step it says through `say` how many cells it has stamped.
@@ -71,4 +71,4 @@ TEST(PoolKill, AKilledPoolOpensAndHoldsWhatItSaid) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

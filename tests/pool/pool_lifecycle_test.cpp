@@ -5,7 +5,7 @@
 #include "pool/medium/owner.hpp"
 #include "pool_test.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 class PoolLifecycle : public testing::TestWithParam<const char*> {
@@ -275,4 +275,4 @@ TEST(PoolMemfd, IsEmptyAgainIfNoTableCouldBeMade) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

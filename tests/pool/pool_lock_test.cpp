@@ -13,7 +13,7 @@
 #include "pool/medium/owner.hpp"
 #include "pool_test.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 /// For what must come true, however busy the machine is.
@@ -367,4 +367,4 @@ TEST_F(PoolLock, AReplacedPoolIsOpenedAnew) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -15,7 +15,7 @@
 
 #include "structures/gphash/table_object.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 using gphash::TableObject;
 using gphash::TableShape;
@@ -141,4 +141,4 @@ inline std::uint64_t page_generation(const std::string& path) {
   return read_page(file, read_pool(file).directory.extents_of(1, kPagesRole).at(0)).page.generation;
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -5,7 +5,7 @@
 
 #include "system/mapping.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 /// A directory with extents from page to page behind the first.
@@ -59,4 +59,4 @@ TEST(Space, PagesOfAHugetlbfsAreTakenWhole) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -12,7 +12,7 @@
 #include "pool_test.hpp"
 #include "support/pages.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 constexpr std::uint64_t kRegionBytes = 64 * kPage, kFar = 40 * kPage;
@@ -137,4 +137,4 @@ TEST_F(SparseCopies, HaveTheirHolesAgainWhereNothingWasWritten) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

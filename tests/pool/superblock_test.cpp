@@ -4,7 +4,7 @@
 #include "pool/object_page.hpp"
 #include "pool_test.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 Choice choose(const Superblock& a, const Superblock& b) {
@@ -138,4 +138,4 @@ TEST(Superblock, EveryLieInAPageIsRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

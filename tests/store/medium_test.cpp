@@ -100,8 +100,8 @@ TEST_F(StoreMedium, AnotherVersionIsRefused) {
     pool.create_table("t", {});
   }
   std::string bytes = read_file(path());
-  edit_directory(bytes, [](memory::Directory& directory) {
-    for (memory::ObjectEntry& entry : directory.objects) entry.type_version += entry.number == 1 ? 1 : 0;
+  edit_directory(bytes, [](pool::Directory& directory) {
+    for (pool::ObjectEntry& entry : directory.objects) entry.type_version += entry.number == 1 ? 1 : 0;
   });
   write_file(path(), bytes);
   Pool pool = Pool::open(path());

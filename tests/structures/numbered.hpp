@@ -15,12 +15,12 @@ using Wide = std::array<std::uint64_t, 2>;
 inline Wide wide(std::uint64_t number) { return {number, number * 3 + 1}; }
 
 /// Counts the fences and the lines that are flushed.
-class PersistCounter : public memory::FlushObserver {
+class PersistCounter : public pool::FlushObserver {
  public:
-  PersistCounter() : before_(memory::observe_flushes(this)) {}
-  ~PersistCounter() override { memory::observe_flushes(before_); }
+  PersistCounter() : before_(pool::observe_flushes(this)) {}
+  ~PersistCounter() override { pool::observe_flushes(before_); }
   void flush(const void* address, std::size_t bytes) noexcept override {
-    memory::each_line(address, bytes, [this](const char* line) {
+    pool::each_line(address, bytes, [this](const char* line) {
       ++counts.lines;
       counts.twice += flushed_.insert(line).second ? 0 : 1;
     });
@@ -35,7 +35,7 @@ class PersistCounter : public memory::FlushObserver {
   } counts;
 
  private:
-  memory::FlushObserver* const before_;
+  pool::FlushObserver* const before_;
   std::set<const char*> flushed_;
 };
 

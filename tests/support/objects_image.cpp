@@ -47,7 +47,7 @@ CreateOptions options_for(const Made& made) {
 }
 
 /// The memory objects of a type, a version and features that this version lacks.
-void make_later(memory::ObjectEntry& entry) {
+void make_later(pool::ObjectEntry& entry) {
   if (entry.number == kUnknown) entry.type = kUnknownType;
   if (entry.number == kFeatured) entry.required = 1u << 5;
   if (entry.number == kNewer) entry.type_version = gphash::kTableVersion + 1;
@@ -74,8 +74,8 @@ ObjectsImage make_objects_image(const std::string& path, bool pairs) {
     image.bytes = read_file(path);
   }
   std::filesystem::remove(path);
-  edit_directory(image.bytes, [](memory::Directory& directory) {
-    for (memory::ObjectEntry& entry : directory.objects) make_later(entry);
+  edit_directory(image.bytes, [](pool::Directory& directory) {
+    for (pool::ObjectEntry& entry : directory.objects) make_later(entry);
   });
   return image;
 }

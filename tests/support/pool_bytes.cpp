@@ -10,10 +10,10 @@
 namespace holdfast::test {
 namespace {
 
-using memory::AreaHeader;
-using memory::kPage;
-using memory::ObjectPage;
-using memory::Superblock;
+using pool::AreaHeader;
+using pool::kPage;
+using pool::ObjectPage;
+using pool::Superblock;
 
 bool holds(const std::string& bytes, std::uint64_t at, std::uint64_t size) {
   return at <= bytes.size() && size <= bytes.size() - at;
@@ -35,40 +35,40 @@ template <class Block>
 void seal_block(std::string& bytes, std::uint64_t at) {
   if (!holds(bytes, at, sizeof(Block))) return;
   Block block = read_at<Block>(bytes, at);
-  memory::seal(block);
+  pool::seal(block);
   write_at(bytes, at, block);
 }
 
 /// The bytes of an area of which these are the counts; 0 if they cannot be.
 std::uint64_t area_bytes(const AreaHeader& header) {
-  if (header.extents > memory::kExtents || header.objects > memory::kObjects) return 0;
-  return sizeof header + header.extents * sizeof(memory::Extent) + header.objects * sizeof(memory::ObjectEntry);
+  if (header.extents > pool::kExtents || header.objects > pool::kObjects) return 0;
+  return sizeof header + header.extents * sizeof(pool::Extent) + header.objects * sizeof(pool::ObjectEntry);
 }
 
 }  // namespace
 
 Superblock superblock_in(const std::string& bytes, unsigned copy) {
-  return read_at<Superblock>(bytes, copy * memory::kSuperblockBytes);
+  return read_at<Superblock>(bytes, copy * pool::kSuperblockBytes);
 }
 
-std::uint64_t area_in(const std::string& bytes) { return memory::area_offset(superblock_in(bytes).area & 1); }
+std::uint64_t area_in(const std::string& bytes) { return pool::area_offset(superblock_in(bytes).area & 1); }
 
 std::uint64_t area_end_in(const std::string& bytes) {
   const std::uint64_t at = area_in(bytes);
   return at + area_bytes(read_at<AreaHeader>(bytes, at));
 }
 
-memory::Directory directory_in(const std::string& bytes) {
+pool::Directory directory_in(const std::string& bytes) {
   const std::uint64_t at = area_in(bytes);
   const auto header = read_at<AreaHeader>(bytes, at);
   const std::uint64_t size = area_bytes(header);
-  memory::Directory directory;
+  pool::Directory directory;
   if (size == 0 || !holds(bytes, at, size)) return directory;
   directory.generation = header.generation;
   directory.next_number = header.next_number;
   directory.extents.resize(header.extents);
   directory.objects.resize(header.objects);
-  const std::uint64_t extent_bytes = header.extents * sizeof(memory::Extent);
+  const std::uint64_t extent_bytes = header.extents * sizeof(pool::Extent);
   const char* const from = bytes.data() + at + sizeof header;
   if (header.extents != 0) std::memcpy(directory.extents.data(), from, extent_bytes);
   if (header.objects != 0)
@@ -77,12 +77,12 @@ memory::Directory directory_in(const std::string& bytes) {
 }
 
 std::uint64_t page_in(const std::string& bytes, std::uint32_t object) {
-  const auto pages = directory_in(bytes).extents_of(object, memory::kPagesRole);
+  const auto pages = directory_in(bytes).extents_of(object, pool::kPagesRole);
   return !pages.empty() && holds(bytes, pages[0].offset, 2 * kPage) ? pages[0].offset : 0;
 }
 
 void seal_superblock(std::string& bytes, unsigned copy) {
-  seal_block<Superblock>(bytes, copy * memory::kSuperblockBytes);
+  seal_block<Superblock>(bytes, copy * pool::kSuperblockBytes);
 }
 
 void seal_area(std::string& bytes) {
@@ -102,7 +102,7 @@ void edit_superblock(std::string& bytes, const std::function<void(Superblock&)>&
   Superblock block = superblock_in(bytes);
   change(block);
   for (unsigned copy = 0; copy < 2; ++copy) {
-    write_at(bytes, copy * memory::kSuperblockBytes, block);
+    write_at(bytes, copy * pool::kSuperblockBytes, block);
     seal_superblock(bytes, copy);
   }
 }
@@ -115,10 +115,10 @@ void edit_area_header(std::string& bytes, const std::function<void(AreaHeader&)>
   seal_area(bytes);
 }
 
-void edit_directory(std::string& bytes, const std::function<void(memory::Directory&)>& change) {
-  memory::Directory directory = directory_in(bytes);
+void edit_directory(std::string& bytes, const std::function<void(pool::Directory&)>& change) {
+  pool::Directory directory = directory_in(bytes);
   change(directory);
-  const std::vector<std::byte> area = memory::encode(directory);
+  const std::vector<std::byte> area = pool::encode(directory);
   std::memcpy(bytes.data() + area_in(bytes), area.data(), area.size());
 }
 

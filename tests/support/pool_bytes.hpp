@@ -14,9 +14,9 @@ namespace holdfast::test {
 
 // Reading. The bytes may be those of any file: what they have not is zero, or not there.
 
-memory::Superblock superblock_in(const std::string& bytes, unsigned copy = 0);
+pool::Superblock superblock_in(const std::string& bytes, unsigned copy = 0);
 /// Of the area that copy A of the superblock names, whatever its checksum says; empty if its counts cannot be.
-memory::Directory directory_in(const std::string& bytes);
+pool::Directory directory_in(const std::string& bytes);
 /// Where the directory that counts begins, and its header, extents and objects end.
 std::uint64_t area_in(const std::string& bytes);
 std::uint64_t area_end_in(const std::string& bytes);
@@ -31,10 +31,10 @@ void seal_page(std::string& bytes, std::uint64_t offset);
 
 // Altering the structures that count, in both copies where there are two, and sealing them.
 
-void edit_superblock(std::string& bytes, const std::function<void(memory::Superblock&)>& change);
-void edit_area_header(std::string& bytes, const std::function<void(memory::AreaHeader&)>& change);
-void edit_directory(std::string& bytes, const std::function<void(memory::Directory&)>& change);
-void edit_page(std::string& bytes, std::uint32_t object, const std::function<void(memory::ObjectPage&)>& change);
+void edit_superblock(std::string& bytes, const std::function<void(pool::Superblock&)>& change);
+void edit_area_header(std::string& bytes, const std::function<void(pool::AreaHeader&)>& change);
+void edit_directory(std::string& bytes, const std::function<void(pool::Directory&)>& change);
+void edit_page(std::string& bytes, std::uint32_t object, const std::function<void(pool::ObjectPage&)>& change);
 void edit_table(std::string& bytes, std::uint32_t object, const std::function<void(gphash::TableHeader&)>& change);
 
 }  // namespace holdfast::test

@@ -13,7 +13,7 @@
 #include "pool/pool_file.hpp"
 #include "shortage.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 namespace {
 
 class CommitShortages : public testing::Test {
@@ -66,4 +66,4 @@ TEST_F(CommitShortages, LeaveThePoolAndItsFileInAgreement) {
 }
 
 }  // namespace
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

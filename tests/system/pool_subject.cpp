@@ -217,6 +217,6 @@ std::string PoolSubject::go_on(const std::string& folder) {
   return {};
 }
 
-std::vector<Range> PoolSubject::meaningless() const { return {{memory::kOwnerOffset, sizeof(memory::OwnerNote)}}; }
+std::vector<Range> PoolSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

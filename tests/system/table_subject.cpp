@@ -178,6 +178,6 @@ std::string TableSubject::go_on(const std::string& folder) {
   return {};
 }
 
-std::vector<Range> TableSubject::meaningless() const { return {{memory::kOwnerOffset, sizeof(memory::OwnerNote)}}; }
+std::vector<Range> TableSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

@@ -61,7 +61,7 @@ class Beside {
 };
 
 struct ForkedObjects : ::testing::Test {
-  memory::Folder folder{"/dev/shm"};
+  pool::Folder folder{"/dev/shm"};
   Pool pool = Pool::create(folder / "a.hold");
 };
 

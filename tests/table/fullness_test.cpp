@@ -40,8 +40,8 @@ class Fullness : public testing::TestWithParam<Shape> {
     options.overwrite = true;
     Table table = Table::create(path_, options);
     const std::uint64_t slots = table.slots();
-    const index::RuntimeShape runtime{shape.levels, shape.hashes, shape.slots};
-    const std::uint64_t items = machine::sure_items(runtime, slots, moves);
+    const gphash::RuntimeShape runtime{shape.levels, shape.hashes, shape.slots};
+    const std::uint64_t items = gphash::sure_items(runtime, slots, moves);
     std::vector<std::uint64_t> keys(items);
     for (std::uint64_t i = 0; i < items; ++i) keys[i] = hash_key(i + 1, 3);
     table.insert(keys.data(), keys.data(), items);
@@ -109,8 +109,8 @@ TEST(AFullHeap, TakesUpdatesOfManyThreads) {
 }
 
 TEST(FullnessOfOneLocation, IsNeverSure) {
-  EXPECT_EQ(machine::sure_items({2, 1, 16}, 1 << 20, true), 0u);
-  EXPECT_EQ(machine::sure_items({1, 2, 2}, 1 << 20, true), 0u);
+  EXPECT_EQ(gphash::sure_items({2, 1, 16}, 1 << 20, true), 0u);
+  EXPECT_EQ(gphash::sure_items({1, 2, 2}, 1 << 20, true), 0u);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 namespace holdfast::test {
 namespace {
 
-using machine::Layout;
+using gphash::Layout;
 
 constexpr std::uint64_t kSeed = 77;  // of every table's hash
 
@@ -55,17 +55,17 @@ class Planted {
 
   /// Opens the pool as nobody's table and lets `change` write to it; then it ends without a clean mark.
   void plant(const std::function<void(gphash::TableObject&, const Layout&)>& change) {
-    auto pool = memory::PoolFile::open(path_, memory::Access::read_write);
+    auto pool = pool::PoolFile::open(path_, pool::Access::read_write);
     const auto directory = pool->directory();
     const auto table = gphash::TableObject::open(std::move(pool), directory->objects.at(0), {.label = path_});
     table->mark_changed();
-    change(*table, machine::layout_of(*table, {}, table->shape().top_level));
+    change(*table, gphash::layout_of(*table, {}, table->shape().top_level));
   }
 
   /// Leaves the first copy of the superblock as a kill in the middle of writing it does.
   void tear_superblock() const {
     std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(offsetof(memory::Superblock, generation));
+    file.seekp(offsetof(pool::Superblock, generation));
     file.put('\x7f');
     ASSERT_TRUE(file.good());
   }
@@ -110,7 +110,7 @@ class Planted {
 };
 
 /// The policy of one who is alone.
-struct Quiet : memory::QuietMemory {
+struct Quiet : pool::QuietMemory {
   static std::uint64_t load_still(const std::uint64_t* word) { return *word; }
   static std::uint64_t given_word(const std::byte* at) {
     std::uint64_t word;
@@ -118,27 +118,27 @@ struct Quiet : memory::QuietMemory {
     return word;
   }
 };
-static_assert(index::KeySource<Quiet>);
+static_assert(gphash::KeySource<Quiet>);
 
-bool is_empty(const Layout& layout, const index::Slot& slot) {
+bool is_empty(const Layout& layout, const gphash::Slot& slot) {
   return slot.key == 0 && (slot.word == 0 || layout.key_decides());
 }
 
 /// The slot of a key, and an empty one among its candidates, of hash location `of` if one is asked for.
 struct Places {
-  index::Slot* taken = nullptr;
-  index::Slot* empty = nullptr;
+  gphash::Slot* taken = nullptr;
+  gphash::Slot* empty = nullptr;
 };
 
-Places places_of(const Layout& layout, const index::Key& key, std::optional<unsigned> of = {}) {
-  const index::Candidates<index::RuntimeShape> candidates(layout, key);
+Places places_of(const Layout& layout, const gphash::Key& key, std::optional<unsigned> of = {}) {
+  const gphash::Candidates<gphash::RuntimeShape> candidates(layout, key);
   Places places;
   for (LaneMask left = candidates.distinct(layout); left != 0; left &= left - 1) {
     const unsigned lane = lowest_bit(left);
-    index::Slot* const slot = candidates.slot(layout, lane);
+    gphash::Slot* const slot = candidates.slot(layout, lane);
     bool same = slot->key == candidates.stored_key();
     for (unsigned i = 0; same && layout.wide() && i < layout.key_words(); ++i)
-      same = index::wide_key(slot)[i] == candidates.key_word(Quiet{}, i);
+      same = gphash::wide_key(slot)[i] == candidates.key_word(Quiet{}, i);
     if (same) places.taken = slot;
     const bool wanted = !of || candidates.place(layout, lane).j == *of;
     if (wanted && is_empty(layout, *slot)) places.empty = slot;
@@ -146,17 +146,17 @@ Places places_of(const Layout& layout, const index::Key& key, std::optional<unsi
   return places;
 }
 
-void copy_slot(const Layout& layout, index::Slot* to, const index::Slot* from) {
+void copy_slot(const Layout& layout, gphash::Slot* to, const gphash::Slot* from) {
   std::memcpy(static_cast<void*>(to), from, layout.slot_bytes());
 }
 
-index::Slot* empty_slot(const Layout& layout, unsigned rank) {
-  index::Slot* slot = layout.bucket(rank, 0);
+gphash::Slot* empty_slot(const Layout& layout, unsigned rank) {
+  gphash::Slot* slot = layout.bucket(rank, 0);
   while (!is_empty(layout, *slot)) slot = layout.after(slot, 1);
   return slot;
 }
 
-index::Slot* taken_slot(const Layout& layout, index::Slot* from) {
+gphash::Slot* taken_slot(const Layout& layout, gphash::Slot* from) {
   while (from->key == 0) from = layout.after(from, 1);
   return from;
 }
@@ -195,7 +195,7 @@ TEST_P(Recovery, SmallSecondCopiesAreDropped) {
   std::uint64_t planted = 0;
   pool.plant([&](gphash::TableObject&, const Layout& layout) {
     for (std::size_t i = 1; i < 40; ++i) {
-      const Places places = places_of(layout, index::given_key<Quiet>(layout, pool.key(i).data()), i % 2);
+      const Places places = places_of(layout, gphash::given_key<Quiet>(layout, pool.key(i).data()), i % 2);
       ASSERT_NE(places.taken, nullptr);
       if (places.empty == nullptr) continue;
       copy_slot(layout, places.empty, places.taken);
@@ -217,11 +217,11 @@ TEST_P(Recovery, SmallAnInterruptedResizeIsFinished) {
     for (std::uint64_t i = 0; i < slots; ++i) below += layout.after(layout.level[bottom], i)->key != 0;
     opened.add_level(layout.top_level + 1);
     // One item was copied up already, and not cleared below.
-    const Layout next = machine::layout_of(opened, {}, layout.top_level + 1);
+    const Layout next = gphash::layout_of(opened, {}, layout.top_level + 1);
     for (std::uint64_t i = 0; i < slots; ++i) {
-      const index::Slot* const slot = layout.after(layout.level[bottom], i);
+      const gphash::Slot* const slot = layout.after(layout.level[bottom], i);
       if (slot->key == 0) continue;
-      const Places places = places_of(next, index::slot_key(layout, slot, slot->key, slot->word));
+      const Places places = places_of(next, gphash::slot_key(layout, slot, slot->key, slot->word));
       if (places.empty == nullptr) continue;
       copy_slot(layout, places.empty, slot);
       break;
@@ -249,13 +249,13 @@ TEST_P(Recovery, SmallDamageIsRefusedInTheSameWords) {
   if (wide) {
     // A key behind a fingerprint that is not its own; and one in another's bucket.
     expect_refused(
-        [](gphash::TableObject&, const Layout& layout) { ++*index::wide_key(taken_slot(layout, layout.level[0])); });
+        [](gphash::TableObject&, const Layout& layout) { ++*gphash::wide_key(taken_slot(layout, layout.level[0])); });
     expect_refused([](gphash::TableObject&, const Layout& layout) {
-      const index::Slot* const slot = taken_slot(layout, layout.level[0]);
-      const index::Candidates<index::RuntimeShape> candidates(layout,
-                                                              index::slot_key(layout, slot, slot->key, slot->word));
+      const gphash::Slot* const slot = taken_slot(layout, layout.level[0]);
+      const gphash::Candidates<gphash::RuntimeShape> candidates(layout,
+                                                                gphash::slot_key(layout, slot, slot->key, slot->word));
       for (std::uint64_t i = 0; i < layout.buckets(0) * layout.shape.slots(); ++i) {
-        index::Slot* const other = layout.after(layout.level[0], i);
+        gphash::Slot* const other = layout.after(layout.level[0], i);
         const std::uint64_t bucket = i / layout.shape.slots();
         const bool own = candidates.bucket(layout, 0, 0) == bucket || candidates.bucket(layout, 0, 1) == bucket;
         if (!own && is_empty(layout, *other)) return copy_slot(layout, other, slot);
@@ -265,10 +265,10 @@ TEST_P(Recovery, SmallDamageIsRefusedInTheSameWords) {
   } else {
     expect_refused([](gphash::TableObject&, const Layout& layout) {
       // A key that hashes elsewhere, beside a cell that is free.
-      index::Slot* const slot = empty_slot(layout, 0);
+      gphash::Slot* const slot = empty_slot(layout, 0);
       slot->word = 1;
       for (slot->key = 1;; ++slot->key) {
-        const index::Candidates<index::RuntimeShape> candidates(layout, slot->key);
+        const gphash::Candidates<gphash::RuntimeShape> candidates(layout, slot->key);
         const std::uint64_t here = static_cast<std::uint64_t>(slot - layout.level[0]) / layout.shape.slots();
         if (candidates.bucket(layout, 0, 0) != here && candidates.bucket(layout, 0, 1) != here) break;
       }
@@ -280,8 +280,8 @@ TEST_P(Recovery, SmallDamageIsRefusedInTheSameWords) {
       taken_slot(layout, layout.level[0])->word = layout.cells + 5;
     });
     expect_refused([](gphash::TableObject&, const Layout& layout) {
-      const index::Slot* const slot = taken_slot(layout, layout.level[0]);
-      taken_slot(layout, layout.after(const_cast<index::Slot*>(slot), 1))->word = slot->word;
+      const gphash::Slot* const slot = taken_slot(layout, layout.level[0]);
+      taken_slot(layout, layout.after(const_cast<gphash::Slot*>(slot), 1))->word = slot->word;
     });
   }
   EXPECT_EQ(messages.size(), heap ? 4u : 2u);

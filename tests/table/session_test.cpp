@@ -48,10 +48,10 @@ TEST(Session, NeedsAGpu) {
 }
 
 /// A machine that counts what becomes of its sessions.
-class CountingMachine : public machine::Machine {
+class CountingMachine : public gphash::Machine {
  public:
   std::size_t run(const Batch& batch, OpSet, std::uint64_t, std::size_t, BatchResult&) override { return batch.size; }
-  std::size_t export_batch(std::uint64_t&, const machine::ExportArrays&, std::size_t) override { return 0; }
+  std::size_t export_batch(std::uint64_t&, const gphash::ExportArrays&, std::size_t) override { return 0; }
   void end_export(std::uint64_t) override {}
   void clear() override {}
   void reserve(std::uint64_t) override {}

@@ -9,7 +9,7 @@
 
 #include "support/little_memory.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 namespace {
 
 /// Into how many parts the team splits a job of 64; 0 if they are not one each.
@@ -55,4 +55,4 @@ TEST(ThreadTeam, AnExceptionOfOneIsThrownOnWhenAllHaveEnded) {
 }
 
 }  // namespace
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -14,7 +14,7 @@ namespace holdfast::log {
 class CpuMemory {
  public:
   using Word = std::uint32_t;
-  explicit CpuMemory(const memory::Persist& persist) : persist_(persist) {}
+  explicit CpuMemory(const pool::Persist& persist) : persist_(persist) {}
   static constexpr bool keeps(Step) { return true; }
   std::uint32_t load(const Word* word) const { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   void store(Word* word, std::uint32_t value) const { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
@@ -32,7 +32,7 @@ class CpuMemory {
   void release(std::uint32_t* hold) const { __atomic_store_n(hold, 0, __ATOMIC_RELEASE); }
 
  private:
-  memory::Persist persist_;
+  pool::Persist persist_;
 };
 static_assert(LogMemory<CpuMemory>);
 

@@ -28,7 +28,7 @@ concept PartitionHolds = requires(const M& memory, std::uint32_t* hold) {
 
 /// All that logs and transactions need. `M::Word` holds a value of 4 bytes in the pool.
 template <class M>
-concept LogMemory = memory::PersistentMemory<M, typename M::Word, std::uint32_t> && memory::SteppedMemory<M, Step> &&
+concept LogMemory = pool::PersistentMemory<M, typename M::Word, std::uint32_t> && pool::SteppedMemory<M, Step> &&
     TailCopies<M> && PartitionHolds<M> &&
     requires(const M& memory, const typename M::Word* first, std::uint32_t words) {
   // As `flush`, of `words` words that are a stride apart (the last argument, in words): an entry of one lane.

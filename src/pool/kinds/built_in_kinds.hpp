@@ -3,9 +3,9 @@
 
 #include <vector>
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 class ObjectKind;
 std::vector<const ObjectKind*> built_in_kinds();
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

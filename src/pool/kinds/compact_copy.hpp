@@ -8,7 +8,7 @@
 
 #include "pool/directory.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// How a kind makes a compact copy.
 struct CompactHow {
@@ -28,4 +28,4 @@ class CompactCopy {
   virtual void read(std::size_t which, std::uint64_t begin, std::byte* to, std::uint64_t bytes) const = 0;
 };
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

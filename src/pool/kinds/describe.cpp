@@ -14,7 +14,7 @@
 
 namespace holdfast {
 
-namespace memory {
+namespace pool {
 
 namespace {
 
@@ -83,7 +83,7 @@ std::string hexadecimal(const std::uint8_t* bytes, std::size_t n) {
 
 }  // namespace
 
-std::string names_in(const memory::Directory& directory) {
+std::string names_in(const pool::Directory& directory) {
   const std::size_t count = directory.objects.size();
   if (count == 0) return "no object";
   std::string text = count == 1 ? "the object " : "the objects ";
@@ -93,41 +93,41 @@ std::string names_in(const memory::Directory& directory) {
   return count > kNamesInMessages ? text + " and " + std::to_string(count - kNamesInMessages) + " more" : text;
 }
 
-std::vector<ObjectInfo> describe(const system::File& file, const memory::Directory& directory) {
+std::vector<ObjectInfo> describe(const system::File& file, const pool::Directory& directory) {
   std::vector<ObjectInfo> objects;
-  for (const memory::ObjectEntry& entry : directory.objects) objects.push_back(describe(file, directory, entry));
+  for (const pool::ObjectEntry& entry : directory.objects) objects.push_back(describe(file, directory, entry));
   return objects;
 }
 
-}  // namespace memory
+}  // namespace pool
 
 PoolInfo inspect(const std::string& path) {
   const system::File file = system::File::open(path, false);
-  memory::PoolImage image = memory::read_pool(file);
-  std::vector<ObjectInfo> objects = memory::describe(file, image.directory);
+  pool::PoolImage image = pool::read_pool(file);
+  std::vector<ObjectInfo> objects = pool::describe(file, image.directory);
   // An object may have gone while its page was read, and another have come there.
   constexpr int kAttempts = 100;
-  for (int attempt = 1; attempt < kAttempts && memory::any_damaged(objects); ++attempt) {
-    memory::PoolImage now = memory::read_pool(file);
+  for (int attempt = 1; attempt < kAttempts && pool::any_damaged(objects); ++attempt) {
+    pool::PoolImage now = pool::read_pool(file);
     if (now.block.generation == image.block.generation) break;
     image = std::move(now);
-    objects = memory::describe(file, image.directory);
+    objects = pool::describe(file, image.directory);
   }
-  const memory::MediumFacts medium = memory::find_medium(file);
+  const pool::MediumFacts medium = pool::find_medium(file);
   PoolInfo info;
   info.path = path;
   info.medium = medium.medium;
-  info.domain = memory::domain_of(medium, false);
+  info.domain = pool::domain_of(medium, false);
   info.version = image.block.version;
-  info.pool_id = memory::hexadecimal(image.block.pool_id, sizeof image.block.pool_id);
+  info.pool_id = pool::hexadecimal(image.block.pool_id, sizeof image.block.pool_id);
   info.created = image.block.created;
   info.file_bytes = image.file_bytes;
-  info.free_bytes = memory::Space(image.directory, memory::kPage).free_bytes();
+  info.free_bytes = pool::Space(image.directory, pool::kPage).free_bytes();
   info.generation = image.block.generation;
   info.valid_copies = static_cast<unsigned>(image.choice.intact[0]) + static_cast<unsigned>(image.choice.intact[1]);
   info.objects = std::move(objects);
-  const auto note = memory::read_note(file);
-  if (note && system::life_of(memory::process_of(*note)) != system::Life::gone) info.owner = memory::describe(*note);
+  const auto note = pool::read_note(file);
+  if (note && system::life_of(pool::process_of(*note)) != system::Life::gone) info.owner = pool::describe(*note);
   return info;
 }
 

@@ -10,7 +10,7 @@
 #include "pool/kinds/kind.hpp"
 #include "system/file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// "no object", or "the objects a, b and 12 more".
 std::string names_in(const Directory& directory);
@@ -28,4 +28,4 @@ ObjectInfo describe(const system::File& file, const Directory& directory, const 
 ObjectInfo describe_intact(const PoolFile& pool, const ObjectEntry& entry, const ObjectKind& kind,
                            const std::string& label);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -10,7 +10,7 @@
 #include "holdfast/error.hpp"
 #include "pool/kinds/built_in_kinds.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -87,4 +87,4 @@ void require_same_kind(const ObjectEntry& replaced, std::uint32_t type, const st
                      " does not replace: drop it first, or give another name");
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

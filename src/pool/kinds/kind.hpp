@@ -10,12 +10,12 @@
 #include "pool/object_page.hpp"
 #include "pool/pool_file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 struct Quiesced;
 
 /// A kind of object: "table", "checkpoint". A pool knows objects only through their kinds and, while they are open, through
-/// OpenObject. A file NAME_kind.cpp anywhere in src/ that defines `const memory::ObjectKind& holdfast::kinds::NAME_kind()` is
+/// OpenObject. A file NAME_kind.cpp anywhere in src/ that defines `const pool::ObjectKind& holdfast::kinds::NAME_kind()` is
 /// built in (cmake/ObjectKinds.cmake); other code calls `register_kind`.
 class ObjectKind {
  public:
@@ -57,4 +57,4 @@ void require_same_kind(const ObjectEntry& replaced, std::uint32_t type, const st
 /// "a table", "an index"; "an object of type 7" where this version knows no such kind.
 std::string kind_with_article(std::uint32_t type);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

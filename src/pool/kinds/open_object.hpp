@@ -12,7 +12,7 @@
 #include "pool/object.hpp"
 #include "system/fork.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// An open object whose bytes do not change while this lives.
 struct Quiesced {
@@ -67,4 +67,4 @@ using MakeObject =
 using ReopenObject = std::function<std::shared_ptr<OpenObject>(const std::shared_ptr<PoolFile>&, const ObjectEntry&,
                                                                const std::string& label)>;
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

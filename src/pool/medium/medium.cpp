@@ -12,7 +12,7 @@
 #include "holdfast/error.hpp"
 #include "system/calls.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -66,4 +66,4 @@ Domain domain_of(const MediumFacts& facts, bool gpu) {
   return facts.medium == Medium::dax && !gpu ? Domain::power : Domain::process;
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

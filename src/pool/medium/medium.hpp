@@ -7,7 +7,7 @@
 #include "pool/superblock.hpp"
 #include "system/file.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 struct MediumFacts {
   Medium medium = Medium::file;
@@ -22,4 +22,4 @@ MediumFacts find_medium(const system::File& file);
 /// Rule 9. `gpu`: for what the GPU writes.
 Domain domain_of(const MediumFacts& facts, bool gpu);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

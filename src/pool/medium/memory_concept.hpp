@@ -22,7 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 /// Reads the pool.
 template <class M, class Word = std::uint64_t, class Value = Word>
@@ -74,4 +74,4 @@ struct QuietMemory {
 };
 static_assert(ReadableMemory<QuietMemory> && !PersistentMemory<QuietMemory>);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

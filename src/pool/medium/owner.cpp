@@ -18,7 +18,7 @@
 #include "holdfast/error.hpp"
 #include "system/calls.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -203,4 +203,4 @@ system::File open_locked(const std::string& path, bool writable, LockKind kind) 
   throw PoolInUse(path + " is being replaced again and again by another process; stop that, then open it");
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

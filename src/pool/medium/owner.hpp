@@ -10,7 +10,7 @@
 #include "system/file.hpp"
 #include "system/process.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 inline constexpr std::uint64_t kOwnerMagic = 0x5245'4e57'4f20'4648;  // "HF OWNER", little endian
 
@@ -51,4 +51,4 @@ void lock(const system::File& file, LockKind kind);
 /// Opens and locks the file that has the name, even if another one took the name between the two. Throws as File::open and lock.
 system::File open_locked(const std::string& path, bool writable, LockKind kind);
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

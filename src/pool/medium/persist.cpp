@@ -10,7 +10,7 @@
 
 #include "holdfast/error.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 namespace {
 
@@ -82,4 +82,4 @@ void Persist::fence() const {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace holdfast::memory {
+namespace holdfast::pool {
 
 inline constexpr std::size_t kLine = 64;
 
@@ -47,4 +47,4 @@ struct Persist {
   void fence() const;
 };
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::pool

@@ -10,7 +10,7 @@
 
 namespace holdfast::store::cpu {
 
-Engine::Engine(const Mapped& mapped, const memory::Persist& persist, const EngineOptions& options)
+Engine::Engine(const Mapped& mapped, const pool::Persist& persist, const EngineOptions& options)
     : mapped_(mapped),
       options_(options),
       memory_(persist),

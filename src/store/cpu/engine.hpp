@@ -71,7 +71,7 @@ enum class Condition : std::uint8_t {
 class Engine {
  public:
   /// Opens a store: rebuilds the index from its items. Throws NoSpace (memory for the index), PoolCorrupt (the record is damaged).
-  Engine(const Mapped& mapped, const memory::Persist& persist, const EngineOptions& options);
+  Engine(const Mapped& mapped, const pool::Persist& persist, const EngineOptions& options);
 
   const Recovered& recovered() const { return recovered_; }
   std::uint64_t size() const {

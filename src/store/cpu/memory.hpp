@@ -11,7 +11,7 @@ namespace holdfast::store::cpu {
 /// Words of a mapped heap, and the flushes that its domain asks for.
 class Memory : public structures::CpuMemory {
  public:
-  explicit Memory(const memory::Persist& persist) : CpuMemory(persist), flushes_(persist.flushes()) {}
+  explicit Memory(const pool::Persist& persist) : CpuMemory(persist), flushes_(persist.flushes()) {}
   bool flushes() const { return flushes_; }
   /// Loads that follow see nothing older than those before.
   void order_loads() const { std::atomic_thread_fence(std::memory_order_acquire); }

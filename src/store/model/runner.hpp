@@ -13,7 +13,7 @@
 
 namespace holdfast::store::model {
 
-namespace oracle = machine::model;
+namespace oracle = gphash::model;
 using oracle::kAbsent;
 using oracle::kTorn;
 

@@ -10,7 +10,7 @@
 namespace holdfast::store {
 
 template <class M>
-concept ItemMemory = memory::PersistentMemory<M> && memory::SteppedMemory<M, Step> && requires(const M& memory) {
+concept ItemMemory = pool::PersistentMemory<M> && pool::SteppedMemory<M, Step> && requires(const M& memory) {
   // Returns whether a store becomes durable only by a flush and a fence, so that others may see it before. Any thread.
   { memory.flushes() } -> std::same_as<bool>;
   // Orders the caller's loads before it before those after it. Nothing where loads acquire in their order.

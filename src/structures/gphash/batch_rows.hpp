@@ -7,17 +7,17 @@
 #include "holdfast/batch.hpp"
 #include "structures/gphash/protocol/rows.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 /// The arrays of a batch of variable length; null where keys and values have fixed lengths.
 inline VariableLength parts_of(const Batch& batch) { return batch.variable.value_or(VariableLength{}); }
 
 /// The rows of `batch` from `base` on, as far as they are in its own arrays of fixed length. `score`: what changes set.
-inline index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_bytes, std::uint64_t score) {
+inline gphash::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_bytes, std::uint64_t score) {
   const Column column = batch.column.value_or(Column{0, value_bytes});
   const Accumulate how = batch.accumulate.value_or(Accumulate{});
   const std::size_t offset = base * column.bytes;
-  index::Rows rows;
+  gphash::Rows rows;
   rows.value_bytes = column.bytes;
   rows.column = column.begin;
   rows.partial = column.bytes != value_bytes;
@@ -35,4 +35,4 @@ inline index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t v
   return rows;
 }
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

@@ -17,9 +17,9 @@ namespace holdfast::gphash {
 
 namespace {
 
-using index::Slot;
-using index::SlotState;
-using memory::Extent;
+using gphash::Slot;
+using gphash::SlotState;
+using pool::Extent;
 
 constexpr std::uint64_t kItemsBetweenAsking = 1 << 16;
 
@@ -156,14 +156,14 @@ std::uint64_t bytes_of(const TableShape& shape) {
 }
 
 template <class Shape>
-class CompactTable final : public memory::CompactCopy {
+class CompactTable final : public pool::CompactCopy {
  public:
   using Cells = CompactCells<Shape::kVariable>;
-  CompactTable(const TableObject& table, const TableShape& shape, const Cells& cells, const memory::CompactHow& how)
+  CompactTable(const TableObject& table, const TableShape& shape, const Cells& cells, const pool::CompactHow& how)
       : table_(table),
         shape_(shape),
         cells_(cells),
-        heap_bytes_(round_up(round_up(shape.cells * shape.cell_bytes, memory::kPage), how.granule)) {}
+        heap_bytes_(round_up(round_up(shape.cells * shape.cell_bytes, pool::kPage), how.granule)) {}
 
   enum class Placed : std::uint8_t { all, no_slot, damaged, stopped };
   Placed place_items(const std::function<bool()>& go_on);
@@ -175,14 +175,14 @@ class CompactTable final : public memory::CompactCopy {
   void read(std::size_t which, std::uint64_t begin, std::byte* to, std::uint64_t bytes) const override;
 
  private:
-  using Candidates = index::Candidates<Shape>;
+  using Candidates = gphash::Candidates<Shape>;
   bool place(const Slot* from);
   Candidates candidates_of(const Slot* slot) const {
-    return {view_, index::slot_key(view_, slot, slot->key, slot->word)};
+    return {view_, gphash::slot_key(view_, slot, slot->key, slot->word)};
   }
   LaneMask empty_lanes(const Candidates& candidates) const;
   Slot* chosen(const Candidates& candidates, LaneMask empty) const {
-    return candidates.slot(view_, index::choose_lane(view_, candidates, empty));
+    return candidates.slot(view_, gphash::choose_lane(view_, candidates, empty));
   }
   Slot* clear_by_moving(const Candidates& candidates);
   void read_heap(std::uint64_t begin, std::byte* to, std::uint64_t bytes) const;
@@ -191,7 +191,7 @@ class CompactTable final : public memory::CompactCopy {
   const TableShape shape_;
   Cells cells_;
   const std::uint64_t heap_bytes_;
-  index::View<Shape> view_;                     ///< of the copy; it has no heap in memory
+  gphash::View<Shape> view_;                    ///< of the copy; it has no heap in memory
   std::vector<std::vector<std::byte>> levels_;  ///< by rank
   std::vector<std::byte> pages_;
   std::vector<Piece> pieces_;
@@ -200,7 +200,7 @@ class CompactTable final : public memory::CompactCopy {
 
 template <class Shape>
 typename CompactTable<Shape>::Placed CompactTable<Shape>::place_items(const std::function<bool()>& go_on) {
-  const std::byte* const pages = table_.address_of(Extent{0, kPagesBytes, table_.number(), memory::kPagesRole, 0});
+  const std::byte* const pages = table_.address_of(Extent{0, kPagesBytes, table_.number(), pool::kPagesRole, 0});
   pages_.assign(pages, pages + kPagesBytes);
   view_ = view_of<Shape>(table_, table_.shape().top_level);
   view_.top_level = shape_.top_level;
@@ -286,7 +286,7 @@ bool CompactTable<Shape>::place_cells(std::uint64_t items) {
 template <class Shape>
 std::vector<Extent> CompactTable<Shape>::extents() const {
   const std::uint32_t number = table_.number();
-  std::vector<Extent> extents{{0, kPagesBytes, number, memory::kPagesRole, 0}};
+  std::vector<Extent> extents{{0, kPagesBytes, number, pool::kPagesRole, 0}};
   for (unsigned rank = shape_.levels; rank-- > 0;)
     extents.push_back(
         {0, levels_[rank].size(), number, kLevelRole, static_cast<std::uint16_t>(shape_.top_level - rank)});
@@ -317,7 +317,7 @@ void CompactTable<Shape>::read_heap(std::uint64_t begin, std::byte* to, std::uin
 /// `items` is not counted where it is known.
 template <class Shape>
 std::unique_ptr<CompactTable<Shape>> make(const TableObject& table, std::optional<std::uint64_t> items,
-                                          const memory::CompactHow& how) {
+                                          const pool::CompactHow& how) {
   const TableShape& large = table.shape();
   if (large.is_resizing) return nullptr;
   const std::uint64_t most = bytes_of(large) / 2;
@@ -345,15 +345,15 @@ std::unique_ptr<CompactTable<Shape>> make(const TableObject& table, std::optiona
   return nullptr;
 }
 
-std::unique_ptr<memory::CompactCopy> as_copy(auto compact, std::unique_ptr<TableObject> kept) {
+std::unique_ptr<pool::CompactCopy> as_copy(auto compact, std::unique_ptr<TableObject> kept) {
   if (compact && kept) compact->keep(std::move(kept));
   return compact;
 }
 
-std::unique_ptr<memory::CompactCopy> make_any(const TableObject& table, std::optional<std::uint64_t> items,
-                                              const memory::CompactHow& how, std::unique_ptr<TableObject> kept) {
+std::unique_ptr<pool::CompactCopy> make_any(const TableObject& table, std::optional<std::uint64_t> items,
+                                            const pool::CompactHow& how, std::unique_ptr<TableObject> kept) {
   try {
-    return index::with_shape(table.shape().key_bytes == kVariable, [&]<class Shape>(std::type_identity<Shape>) {
+    return gphash::with_shape(table.shape().key_bytes == kVariable, [&]<class Shape>(std::type_identity<Shape>) {
       return as_copy(make<Shape>(table, items, how), std::move(kept));
     });
   } catch (const std::bad_alloc&) {
@@ -363,12 +363,11 @@ std::unique_ptr<memory::CompactCopy> make_any(const TableObject& table, std::opt
 
 }  // namespace
 
-std::unique_ptr<memory::CompactCopy> compact(const TableObject& table, std::uint64_t items,
-                                             const memory::CompactHow& how) {
+std::unique_ptr<pool::CompactCopy> compact(const TableObject& table, std::uint64_t items, const pool::CompactHow& how) {
   return make_any(table, items, how, nullptr);
 }
 
-std::unique_ptr<memory::CompactCopy> compact(std::unique_ptr<TableObject> table, const memory::CompactHow& how) {
+std::unique_ptr<pool::CompactCopy> compact(std::unique_ptr<TableObject> table, const pool::CompactHow& how) {
   const TableObject& closed = *table;
   return closed.was_clean() ? make_any(closed, std::nullopt, how, std::move(table)) : nullptr;
 }

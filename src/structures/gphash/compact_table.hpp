@@ -13,9 +13,8 @@ namespace holdfast::gphash {
 /// and cells. Null where that is more than half as large as the table's levels and heap; where the table is damaged or in a resize; where
 /// `how.go_on` says so; and where there is no memory for it: its slots, and about 32 bytes for each cell. `items`: as many as the table
 /// has. Nothing changes the table as long as the copy lives.
-std::unique_ptr<memory::CompactCopy> compact(const TableObject& table, std::uint64_t items,
-                                             const memory::CompactHow& how);
+std::unique_ptr<pool::CompactCopy> compact(const TableObject& table, std::uint64_t items, const pool::CompactHow& how);
 /// The same of a table that only the caller has open; null where it was not clean.
-std::unique_ptr<memory::CompactCopy> compact(std::unique_ptr<TableObject> table, const memory::CompactHow& how);
+std::unique_ptr<pool::CompactCopy> compact(std::unique_ptr<TableObject> table, const pool::CompactHow& how);
 
 }  // namespace holdfast::gphash

@@ -11,7 +11,7 @@
 #include "structures/gphash/pair_check.hpp"
 #include "structures/gphash/protocol/address.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 namespace {
 
@@ -27,7 +27,7 @@ std::uint64_t id_in(std::uint64_t cursor) { return cursor >> kPositionBits & kId
 /// A slot that holds an item, as it stands.
 struct Held {
   std::uint64_t head, word;  ///< `head` is the key, or the fingerprint of a wide one
-  index::Part key, value;
+  gphash::Part key, value;
   std::uint64_t score = 0;
 
   Held() = default;
@@ -35,7 +35,7 @@ struct Held {
   Held& operator=(const Held&) = delete;
 };
 
-index::Part part_of(const void* data, std::uint32_t bytes) { return {static_cast<const std::byte*>(data), bytes}; }
+gphash::Part part_of(const void* data, std::uint32_t bytes) { return {static_cast<const std::byte*>(data), bytes}; }
 
 void add_bytes(std::vector<std::byte>& to, const void* data, std::size_t bytes) {
   const auto* const from = static_cast<const std::byte*>(data);
@@ -43,8 +43,8 @@ void add_bytes(std::vector<std::byte>& to, const void* data, std::size_t bytes) 
 }
 
 /// Takes `bytes` bytes of a list of keys.
-index::Part take_bytes(const std::vector<std::byte>& from, std::uint64_t& position, std::uint32_t bytes) {
-  const index::Part taken{from.data() + position, bytes};
+gphash::Part take_bytes(const std::vector<std::byte>& from, std::uint64_t& position, std::uint32_t bytes) {
+  const gphash::Part taken{from.data() + position, bytes};
   position += bytes;
   return taken;
 }
@@ -58,12 +58,12 @@ struct Format;
 
 template <>
 struct Format<false> {
-  static void read(const Layout& layout, const index::Slot* slot, Held& held);
-  static index::Key key(const Layout& layout, const index::Part& key) {
-    return index::given_key<Given>(layout, key.data);
+  static void read(const Layout& layout, const gphash::Slot* slot, Held& held);
+  static gphash::Key key(const Layout& layout, const gphash::Part& key) {
+    return gphash::given_key<Given>(layout, key.data);
   }
-  static void add_key(std::vector<std::byte>& to, const index::Part& key) { add_bytes(to, key.data, key.size); }
-  static index::Part next_key(const Layout& layout, const std::vector<std::byte>& from, std::uint64_t& position) {
+  static void add_key(std::vector<std::byte>& to, const gphash::Part& key) { add_bytes(to, key.data, key.size); }
+  static gphash::Part next_key(const Layout& layout, const std::vector<std::byte>& from, std::uint64_t& position) {
     return take_bytes(from, position, layout.key_bytes());
   }
 };
@@ -71,28 +71,28 @@ struct Format<false> {
 /// Pairs; each key in a list is preceded by its length.
 template <>
 struct Format<true> {
-  static void read(const Layout& layout, const index::Slot*, Held& held) {
-    const index::Pair pair = index::pair_at(Still{}, layout, held.word);
+  static void read(const Layout& layout, const gphash::Slot*, Held& held) {
+    const gphash::Pair pair = gphash::pair_at(Still{}, layout, held.word);
     held.key = pair.key;
     held.value = pair.value;
   }
-  static index::Key key(const Layout& layout, const index::Part& key) {
-    return {index::hash_of(key, layout.seed), key};
+  static gphash::Key key(const Layout& layout, const gphash::Part& key) {
+    return {gphash::hash_of(key, layout.seed), key};
   }
-  static void add_key(std::vector<std::byte>& to, const index::Part& key) {
+  static void add_key(std::vector<std::byte>& to, const gphash::Part& key) {
     add_bytes(to, &key.size, sizeof key.size);
     add_bytes(to, key.data, key.size);
   }
-  static index::Part next_key(const Layout&, const std::vector<std::byte>& from, std::uint64_t& position) {
+  static gphash::Part next_key(const Layout&, const std::vector<std::byte>& from, std::uint64_t& position) {
     std::uint32_t bytes;
     std::memcpy(&bytes, take_bytes(from, position, sizeof bytes).data, sizeof bytes);
     return take_bytes(from, position, bytes);
   }
 };
 
-void Format<false>::read(const Layout& layout, const index::Slot* slot, Held& held) {
+void Format<false>::read(const Layout& layout, const gphash::Slot* slot, Held& held) {
   if (slot == layout.reserved_slot) held.head = 0;
-  const void* const key = layout.wide() ? static_cast<const void*>(index::wide_key(slot)) : &held.head;
+  const void* const key = layout.wide() ? static_cast<const void*>(gphash::wide_key(slot)) : &held.head;
   const void* const value = layout.in_slot() ? static_cast<const void*>(&held.word) : layout.cell(held.word - 1);
   held.key = part_of(key, layout.key_bytes());
   held.value = part_of(value, layout.value_bytes);
@@ -101,7 +101,7 @@ void Format<false>::read(const Layout& layout, const index::Slot* slot, Held& he
 
 /// False if the slot is empty.
 template <class Shape>
-bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
+bool read_slot(const Layout& layout, const gphash::Slot* slot, Held& held) {
   held.head = Still::load(&slot->key);
   if (held.head == 0) return false;
   held.word = Still::load(&slot->word);
@@ -110,7 +110,7 @@ bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
   return true;
 }
 
-bool same(const index::Part& a, const index::Part& b) {
+bool same(const gphash::Part& a, const gphash::Part& b) {
   return a.size == b.size && (a.size == 0 || std::memcmp(a.data, b.data, a.size) == 0);
 }
 
@@ -134,7 +134,7 @@ std::uint64_t walk(const Layout& layout, std::uint64_t position, const Visit& vi
   return position;
 }
 
-std::uint64_t position_of(const Layout& layout, const index::Slot* slot) {
+std::uint64_t position_of(const Layout& layout, const gphash::Slot* slot) {
   std::uint64_t begin = 1;
   for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
     const std::uint64_t size = layout.buckets(rank) * layout.shape.slots();
@@ -147,8 +147,8 @@ std::uint64_t position_of(const Layout& layout, const index::Slot* slot) {
 
 /// Looks a key up in a table that stands still.
 template <class Shape>
-bool find_still(const Layout& layout, const index::View<Shape>& view, const index::Part& key, Held& held) {
-  const index::Candidates<Shape> candidates(view, Format<Shape::kVariable>::key(layout, key));
+bool find_still(const Layout& layout, const gphash::View<Shape>& view, const gphash::Part& key, Held& held) {
+  const gphash::Candidates<Shape> candidates(view, Format<Shape::kVariable>::key(layout, key));
   for (LaneMask left = candidates.distinct(view); left != 0; left &= left - 1) {
     if (read_slot<Shape>(layout, candidates.slot(view, lowest_bit(left)), held) && same(held.key, key)) return true;
   }
@@ -158,7 +158,7 @@ bool find_still(const Layout& layout, const index::View<Shape>& view, const inde
 }  // namespace
 
 /// True if the key was not met before. Whatever it moved since its last meeting has then been seen to.
-bool Exports::is_new(Export& one, const index::Part& key) {
+bool Exports::is_new(Export& one, const gphash::Part& key) {
   if (one.ahead.empty()) return true;
   const auto moved = one.ahead.find(std::string(reinterpret_cast<const char*>(key.data), key.size));
   if (moved == one.ahead.end()) return true;
@@ -203,7 +203,7 @@ std::size_t Exports::pairs_into(Blobs* keys, Blobs* values, std::size_t n,
     if (blobs != nullptr) blobs->reset(n);
   }
   std::size_t row = 0;
-  const auto keep = [&](Blobs* blobs, const index::Part& part) {
+  const auto keep = [&](Blobs* blobs, const gphash::Part& part) {
     if (blobs == nullptr) return;
     std::byte* const to = blobs->arena().take(part.size);
     if (part.size != 0) std::memcpy(to, part.data, part.size);
@@ -224,7 +224,7 @@ template <class Shape>
 std::size_t Exports::copy_slots(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                 std::uint64_t slots) {
   std::size_t count = 0;
-  one.position = walk<Shape>(layout, one.position, [&](const index::Slot* slot) {
+  one.position = walk<Shape>(layout, one.position, [&](const gphash::Slot* slot) {
     if (count == n || slots-- == 0) return false;
     Held held;
     if (read_slot<Shape>(layout, slot, held) && is_new(one, held.key)) {
@@ -243,7 +243,7 @@ std::size_t Exports::copy_listed(const Layout& layout, Export& one, const Take& 
   const auto view = view_as<Shape>(layout);
   while (count < n && most-- != 0 && one.position < one.rest.size()) {
     Held held;
-    const index::Part key = Format<Shape::kVariable>::next_key(layout, one.rest, one.position);
+    const gphash::Part key = Format<Shape::kVariable>::next_key(layout, one.rest, one.position);
     if (!find_still(layout, view, key, held)) continue;
     take({held.key, held.value, held.score});
     ++count;
@@ -257,7 +257,7 @@ std::size_t Exports::copy(const Layout& layout, std::uint64_t& cursor, const Tak
   const std::lock_guard lock(mutex_);
   Export& one = resume(cursor);
   try {
-    return index::with_shape(layout.shape.variable_, [&]<class Shape>(std::type_identity<Shape>) {
+    return gphash::with_shape(layout.shape.variable_, [&]<class Shape>(std::type_identity<Shape>) {
       return copy_piece<Shape>(layout, one, cursor, take, n, slots);
     });
   } catch (const std::bad_alloc&) {
@@ -356,7 +356,8 @@ void Exports::list_rest(const Layout& layout) noexcept {
   if (!want_moves()) return;
   const std::lock_guard lock(mutex_);
   try {
-    index::with_shape(layout.shape.variable_, [&]<class Shape>(std::type_identity<Shape>) { list_all<Shape>(layout); });
+    gphash::with_shape(layout.shape.variable_,
+                       [&]<class Shape>(std::type_identity<Shape>) { list_all<Shape>(layout); });
   } catch (const std::bad_alloc&) {
     forget_walking();
   }
@@ -366,7 +367,7 @@ template <class Shape>
 void Exports::list_all(const Layout& layout) {
   for (Export& one : exports_) {
     if (one.listed) continue;
-    walk<Shape>(layout, one.position, [&](const index::Slot* slot) {
+    walk<Shape>(layout, one.position, [&](const gphash::Slot* slot) {
       Held held;
       if (read_slot<Shape>(layout, slot, held) && is_new(one, held.key))
         Format<Shape::kVariable>::add_key(one.rest, held.key);
@@ -377,4 +378,4 @@ void Exports::list_all(const Layout& layout) {
   walking_ = 0;
 }
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

@@ -21,7 +21,7 @@
 #include "structures/gphash/layout.hpp"
 #include "structures/gphash/move_log.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 /// Thread-safe. The caller of a function that reads slots (`copy`, `list_rest`) excludes every change.
 class Exports {
@@ -32,7 +32,7 @@ class Exports {
 
   /// An item, as it lies in the pool.
   struct Taken {
-    index::Part key, value;
+    gphash::Part key, value;
     std::uint64_t score = 0;  ///< where the table keeps one
   };
   using Take = std::function<void(const Taken& item)>;
@@ -79,7 +79,7 @@ class Exports {
   template <class Shape>
   std::size_t copy_piece(const Layout& layout, Export& one, std::uint64_t& cursor, const Take& take, std::size_t n,
                          std::uint64_t slots);
-  static bool is_new(Export& one, const index::Part& key);
+  static bool is_new(Export& one, const gphash::Part& key);
   template <class Shape>
   static void list_fallen_behind(Export& one);
   template <class Shape>
@@ -95,4 +95,4 @@ class Exports {
   std::atomic<unsigned> walking_{0};  ///< exports that are not listed
 };
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

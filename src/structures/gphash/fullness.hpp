@@ -5,13 +5,13 @@
 
 #include "structures/gphash/protocol/geometry.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 /// The items up to which every insert finds a slot in practice, whatever the keys, in a table of `slots` slots of a shape; with
 /// `may_move` a full insert moves one item (rule 26). 0: an insert may fail at any load, as where a key has one bucket a
 /// level. The shares lie below the loads at which tables of millions of slots first failed: the less candidate slots a key has,
 /// the sooner, and the more so the larger the table (tests/table/fullness_test.cpp).
-inline std::uint64_t sure_items(const index::RuntimeShape& shape, std::uint64_t slots, bool may_move) {
+inline std::uint64_t sure_items(const gphash::RuntimeShape& shape, std::uint64_t slots, bool may_move) {
   constexpr std::uint64_t kFewSlots = 1 << 16;  // a table that small may be full by chance sooner
   const unsigned candidates = shape.levels() * shape.hashes() * shape.slots();
   if (shape.hashes() == 1 || candidates < 8) return 0;
@@ -21,4 +21,4 @@ inline std::uint64_t sure_items(const index::RuntimeShape& shape, std::uint64_t 
   return slots / 100 * percent;
 }
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

@@ -8,13 +8,13 @@
 #include "core/failpoint.hpp"
 #include "pool/medium/memory_concept.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 /// Words that do not change now: earlier writes of other threads are visible.
 struct Still {
   static std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 };
-static_assert(memory::ReadableMemory<Still>);
+static_assert(pool::ReadableMemory<Still>);
 
 /// The base of a policy `Memory`.
 template <class Memory>
@@ -51,4 +51,4 @@ class HostWords {
   const Memory& self() const { return static_cast<const Memory&>(*this); }
 };
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

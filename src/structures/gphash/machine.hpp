@@ -16,13 +16,13 @@
 #include "structures/gphash/table_object.hpp"
 #include "threads/call_slots.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 struct MachineOptions {
   unsigned threads = 0;                    ///< CPU threads a batch may use; 0: all, 8 at most
   bool verify = false;                     ///< checksums of pairs that searches read
   bool moves = true;                       ///< rule 26
-  std::uint32_t shared_bias = 0;           ///< index::choose_lane
+  std::uint32_t shared_bias = 0;           ///< gphash::choose_lane
   int device = 0;                          ///< CUDA ordinal
   std::uint64_t gpu_memory = kHalfOfFree;  ///< bytes of GPU memory that copies of the pool may take
   std::uint64_t order_from = 0;            ///< rows from which a batch is ordered by address; 0: the machine's choice
@@ -103,4 +103,4 @@ class Machine {
 std::unique_ptr<Machine> make_cpu_machine(gphash::TableObject& pool, const MachineOptions& options);
 std::unique_ptr<Machine> make_cuda_machine(gphash::TableObject& pool, const MachineOptions& options);
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

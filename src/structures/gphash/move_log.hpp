@@ -14,18 +14,18 @@
 #include "structures/gphash/protocol/pair.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 /// Moves of items, as the thread that carries them out notes them while it holds their keys.
 class MoveLog {
  public:
   struct Move {
     std::string key;  ///< its bytes
-    const index::Slot *from, *to;
+    const gphash::Slot *from, *to;
   };
   MoveLog(std::uint32_t key_bytes, const std::byte* heap) : key_bytes_(key_bytes), heap_(heap) {}
   /// `to` has the item already. Where there is no memory the log is incomplete.
-  void add(const index::Slot* from, const index::Slot* to) noexcept try {
+  void add(const gphash::Slot* from, const gphash::Slot* to) noexcept try {
     append(from, to);
   } catch (const std::bad_alloc&) {
     complete_ = false;
@@ -38,15 +38,16 @@ class MoveLog {
   }
 
  private:
-  void append(const index::Slot* from, const index::Slot* to) {
+  void append(const gphash::Slot* from, const gphash::Slot* to) {
     if (key_bytes_ == kVariableBytes) {
       const std::byte* const pair = heap_ + heap::CellWord{load(&to->word)}.begin();
       std::uint32_t bytes;
       std::memcpy(&bytes, pair, sizeof bytes);
-      moves_.push_back({std::string(reinterpret_cast<const char*>(pair) + sizeof(index::PairHeader), bytes), from, to});
+      moves_.push_back(
+          {std::string(reinterpret_cast<const char*>(pair) + sizeof(gphash::PairHeader), bytes), from, to});
       return;
     }
-    const std::uint64_t* const key = key_bytes_ == 8 ? &to->key : index::wide_key(to);
+    const std::uint64_t* const key = key_bytes_ == 8 ? &to->key : gphash::wide_key(to);
     std::string bytes(key_bytes_, '\0');
     for (std::size_t at = 0; at < key_bytes_; at += 8) {
       const std::uint64_t word = load(key + at / 8);
@@ -65,4 +66,4 @@ class MoveLog {
   bool complete_ = true;
 };
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

@@ -11,7 +11,7 @@
 #include "structures/gphash/protocol/pair.hpp"
 #include "threads/parallel.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 namespace {
 
@@ -27,9 +27,9 @@ void verify_some(const Layout& layout, unsigned rank, std::uint64_t begin, std::
                  std::vector<std::string>& lines) {
   const unsigned slots = layout.shape.slots();
   for (std::uint64_t i = begin; i < end && lines.size() < kMostLines; ++i) {
-    const index::Slot* const slot = layout.after(layout.level[rank], i);
+    const gphash::Slot* const slot = layout.after(layout.level[rank], i);
     const std::uint64_t hash = Still::load(&slot->key), word = Still::load(&slot->word);
-    if (hash == 0 || word == 0 || index::is_whole_pair(Still{}, layout, hash, word)) continue;
+    if (hash == 0 || word == 0 || gphash::is_whole_pair(Still{}, layout, hash, word)) continue;
     lines.push_back("level " + std::to_string(layout.top_level - rank) + " bucket " + std::to_string(i / slots) +
                     " slot " + std::to_string(i % slots) + " names a pair whose checksum is wrong");
   }
@@ -62,11 +62,11 @@ void throw_damaged(const std::string& path, std::uint64_t rows) {
   refuse(path, std::to_string(rows) + " rows of this batch met one and did not run, all others did");
 }
 
-void require_whole(const std::string& path, const index::Part& key, const index::Part& value) {
-  index::PairHeader stored;
+void require_whole(const std::string& path, const gphash::Part& key, const gphash::Part& value) {
+  gphash::PairHeader stored;
   std::memcpy(&stored, key.data - sizeof stored, sizeof stored);
-  const index::PairHeader read = index::header_of(key, value);
+  const gphash::PairHeader read = gphash::header_of(key, value);
   if (stored.lengths != read.lengths || stored.checksum != read.checksum) refuse(path, "the export met one");
 }
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

@@ -1,7 +1,7 @@
 // slot_damage.cpp: the messages about damaged slots.
 #include "structures/gphash/slot_damage.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::string key_of(const Layout& layout, std::uint64_t key) {
 std::string describe(const Damage& damage, const Layout& layout) {
   const std::string where = "level " + std::to_string(damage.level) + " bucket " + std::to_string(damage.bucket) +
                             " slot " + std::to_string(damage.slot);
-  if (damage.state != index::SlotState::no_cell)
+  if (damage.state != gphash::SlotState::no_cell)
     return where + " holds " + key_of(layout, damage.key) + ", which does not belong there";
   return where + " names cell " + cell_of(layout, damage.word) + " of " + std::to_string(layout.cells) +
          (layout.shape.variable_ ? " slabs" : "");
@@ -36,4 +36,4 @@ std::string describe_misplaced(const Layout& layout, unsigned level, std::uint64
          ", which does not belong there";
 }
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

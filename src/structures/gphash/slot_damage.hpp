@@ -7,11 +7,11 @@
 #include "structures/gphash/protocol/recover.hpp"
 #include "structures/gphash/view.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 /// A slot, its words, and what is wrong with them.
 struct Damage {
-  index::SlotState state;
+  gphash::SlotState state;
   std::uint32_t level;
   std::uint32_t slot;
   std::uint64_t bucket, key, word;
@@ -23,4 +23,4 @@ std::string describe_shared(const Layout& layout, std::uint64_t word);
 /// The slot of a drained level holds `key`, which no hash location leads there.
 std::string describe_misplaced(const Layout& layout, unsigned level, std::uint64_t bucket, std::uint64_t key);
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

@@ -10,10 +10,10 @@ namespace holdfast::gphash {
 
 /// The geometry with `top_level` on top. While a resize is unfinished there is one more level at the bottom.
 template <class Shape>
-index::View<Shape> view_of(const TableObject& pool, unsigned top_level) {
+gphash::View<Shape> view_of(const TableObject& pool, unsigned top_level) {
   const TableShape& super = pool.shape();
-  index::View<Shape> view;
-  const index::RuntimeShape shape{super.levels, super.hash_locations, super.slots, key_words(super.key_bytes)};
+  gphash::View<Shape> view;
+  const gphash::RuntimeShape shape{super.levels, super.hash_locations, super.slots, key_words(super.key_bytes)};
   view.shape = Shape(shape);
   view.top_level = top_level;
   view.value_bytes = super.value_bytes;
@@ -28,15 +28,15 @@ index::View<Shape> view_of(const TableObject& pool, unsigned top_level) {
 
 /// Calls `visit` for the slots of one level of `view` that are not empty.
 template <class Shape, class Visit>
-void each_slot_of_level(const index::View<Shape>& view, unsigned rank, const Visit& visit) {
+void each_slot_of_level(const gphash::View<Shape>& view, unsigned rank, const Visit& visit) {
   for (std::uint64_t bucket = 0; bucket < view.buckets(rank); ++bucket) {
     for (unsigned s = 0; s < view.shape.slots(); ++s) {
-      index::Slot* const slot = view.slot(rank, bucket, s);
+      gphash::Slot* const slot = view.slot(rank, bucket, s);
       std::uint64_t key = 0, word = 0;
       std::uint8_t tag = 0;
-      const index::SlotState state =
-          index::inspect_slot(memory::QuietMemory{}, view, rank, bucket, slot, key, word, tag);
-      if (state != index::SlotState::empty) visit(slot, state, key);
+      const gphash::SlotState state =
+          gphash::inspect_slot(pool::QuietMemory{}, view, rank, bucket, slot, key, word, tag);
+      if (state != gphash::SlotState::empty) visit(slot, state, key);
     }
   }
 }
@@ -46,15 +46,15 @@ void each_slot_of_level(const index::View<Shape>& view, unsigned rank, const Vis
 template <class Shape, class Visit>
 void each_slot(const TableObject& pool, const Visit& visit) {
   const unsigned top = pool.shape().top_level;
-  const index::View<Shape> view = view_of<Shape>(pool, top);
+  const gphash::View<Shape> view = view_of<Shape>(pool, top);
   for (unsigned rank = 0; rank < view.shape.levels(); ++rank) each_slot_of_level(view, rank, visit);
   for (unsigned below = view.bottom_level(); below-- > 0 && pool.level(below) != nullptr;) {
     const unsigned rank = view.shape.levels() - 1;
     each_slot_of_level(view_of<Shape>(pool, below + rank), rank, visit);
   }
   std::uint64_t word = 0;
-  const index::SlotState state = index::inspect_reserved(memory::QuietMemory{}, view, word);
-  if (state != index::SlotState::empty) visit(view.reserved_slot, state, 0);
+  const gphash::SlotState state = gphash::inspect_reserved(pool::QuietMemory{}, view, word);
+  if (state != gphash::SlotState::empty) visit(view.reserved_slot, state, 0);
 }
 
 }  // namespace holdfast::gphash

@@ -7,13 +7,13 @@
 namespace holdfast {
 
 namespace kinds {
-const memory::ObjectKind& table_kind();
+const pool::ObjectKind& table_kind();
 }
 
 namespace gphash {
 
 /// Verifies every slot and cell of a table that stands still. Throws MediumError where bytes of the pool could not be read.
-CheckReport check(machine::Machine& machine, const TableObject& object);
+CheckReport check(gphash::Machine& machine, const TableObject& object);
 
 }  // namespace gphash
 }  // namespace holdfast

@@ -16,9 +16,9 @@
 
 namespace holdfast::gphash {
 
-using memory::Edit;
-using memory::Extent;
-using memory::Range;
+using pool::Edit;
+using pool::Extent;
+using pool::Range;
 
 namespace {
 
@@ -45,7 +45,7 @@ TableShape completed(TableShape shape) {
 
 }  // namespace
 
-TableObject::TableObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const TableUse& use)
+TableObject::TableObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const TableUse& use)
     : Object(std::move(pool), number, use.label, use.flush), least_reserve_(use.reserve) {}
 
 TableObject::~TableObject() {
@@ -55,7 +55,7 @@ TableObject::~TableObject() {
   if (unmapping_) unmapping_(pages().address, pages().bytes);
 }
 
-std::unique_ptr<TableObject> TableObject::create(Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+std::unique_ptr<TableObject> TableObject::create(Edit& edit, std::shared_ptr<pool::PoolFile> pool,
                                                  const std::string& name, TableShape shape, const TableUse& use) {
   shape = completed(shape);
   const std::uint32_t number =
@@ -65,7 +65,7 @@ std::unique_ptr<TableObject> TableObject::create(Edit& edit, std::shared_ptr<mem
   return table;
 }
 
-std::unique_ptr<TableObject> TableObject::create(std::shared_ptr<memory::PoolFile> pool, const std::string& name,
+std::unique_ptr<TableObject> TableObject::create(std::shared_ptr<pool::PoolFile> pool, const std::string& name,
                                                  const TableShape& shape, const TableUse& use) {
   Edit edit(*pool);
   auto table = create(edit, pool, name, shape, use);
@@ -76,7 +76,7 @@ std::unique_ptr<TableObject> TableObject::create(std::shared_ptr<memory::PoolFil
 void TableObject::make(Edit& edit, const TableShape& shape) {
   const std::uint64_t heap_bytes = pool().rounded(heap_bytes_for(shape));
   shape_ = shape;
-  if (shape.max_bytes != 0) shape_.max_bytes = std::max(round_up(shape.max_bytes, memory::kPage), heap_bytes);
+  if (shape.max_bytes != 0) shape_.max_bytes = std::max(round_up(shape.max_bytes, pool::kPage), heap_bytes);
   const TableHeader header = header_of(shape_);
   make_pages(edit, kPagesBytes, std::as_bytes(std::span(&header, 1)));
   if (shape.score == Score::step) note_step(0);
@@ -87,9 +87,9 @@ void TableObject::make(Edit& edit, const TableShape& shape) {
   shape_.cells = std::min(heap_bytes / shape_.cell_bytes, kMaxCells);
 }
 
-std::unique_ptr<TableObject> TableObject::open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
+std::unique_ptr<TableObject> TableObject::open(std::shared_ptr<pool::PoolFile> pool, const pool::ObjectEntry& entry,
                                                const TableUse& use) {
-  memory::require_kind(entry, kinds::table_kind(), use.label);
+  pool::require_kind(entry, kinds::table_kind(), use.label);
   std::unique_ptr<TableObject> table(new TableObject(std::move(pool), entry.number, use));
   table->map_pages();
   const auto directory = table->pool().directory();
@@ -112,11 +112,11 @@ void TableObject::map_all() {
   map_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-index::Slot* TableObject::level(unsigned number) const {
-  return number > kMaxLevel ? nullptr : reinterpret_cast<index::Slot*>(levels_[number].address);
+gphash::Slot* TableObject::level(unsigned number) const {
+  return number > kMaxLevel ? nullptr : reinterpret_cast<gphash::Slot*>(levels_[number].address);
 }
 
-index::Slot* TableObject::reserved_slot() const { return reinterpret_cast<index::Slot*>(behind_pages()); }
+gphash::Slot* TableObject::reserved_slot() const { return reinterpret_cast<gphash::Slot*>(behind_pages()); }
 
 StepRecord* TableObject::step_record() const { return reinterpret_cast<StepRecord*>(pages().address + kStepOffset); }
 
@@ -223,7 +223,7 @@ void TableObject::on_extent(std::function<void(void*, std::size_t)> mapped,
 }
 
 const std::byte* TableObject::address_of(const Extent& extent) const {
-  if (extent.role == memory::kPagesRole) return pages().address;
+  if (extent.role == pool::kPagesRole) return pages().address;
   if (extent.role == kLevelRole) return levels_[extent.index].address;
   return heap_ ? heap_->address_of(extent) : nullptr;
 }

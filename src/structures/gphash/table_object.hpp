@@ -29,26 +29,26 @@ struct TableUse {
 
 /// An open, mapped table. Nothing in it moves while it is open, but the heap where it outgrows its address space. Not
 /// thread-safe, except `mark_changed`: the caller excludes other users of a level while it changes the levels.
-class TableObject : public memory::Object {
+class TableObject : public pool::Object {
  public:
   /// Makes a table, which is there when `edit` is committed: nothing may change in it before.
   /// Throws InvalidArgument, ObjectExists, NoSpace, MediumError.
-  static std::unique_ptr<TableObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+  static std::unique_ptr<TableObject> create(pool::Edit& edit, std::shared_ptr<pool::PoolFile> pool,
                                              const std::string& name, TableShape shape, const TableUse& use);
   /// The same in a separate commit.
-  static std::unique_ptr<TableObject> create(std::shared_ptr<memory::PoolFile> pool, const std::string& name,
+  static std::unique_ptr<TableObject> create(std::shared_ptr<pool::PoolFile> pool, const std::string& name,
                                              const TableShape& shape, const TableUse& use);
   /// Throws PoolCorrupt, PoolVersion, PoolMismatch (it is no table), PowerLost (unless `salvage`), MediumError, and ReadOnly
   /// where it was not closed: mending it means writing.
-  static std::unique_ptr<TableObject> open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
+  static std::unique_ptr<TableObject> open(std::shared_ptr<pool::PoolFile> pool, const pool::ObjectEntry& entry,
                                            const TableUse& use);
   ~TableObject() override;  ///< unmaps; does not set the clean mark
 
   const TableShape& shape() const { return shape_; }
   double map_ms() const { return map_ms_; }  ///< spent mapping at open
 
-  index::Slot* level(unsigned number) const;  ///< the first of 2^number × slots slots; null if there is no such level
-  index::Slot* reserved_slot() const;         ///< one slot, for the reserved key value 0
+  gphash::Slot* level(unsigned number) const;  ///< the first of 2^number × slots slots; null if there is no such level
+  gphash::Slot* reserved_slot() const;         ///< one slot, for the reserved key value 0
   std::byte* heap() const {
     return heap_ ? heap_->base() : nullptr;
   }  ///< cell c begins at heap() + c × cell_bytes; null if values live in their slots
@@ -61,7 +61,7 @@ class TableObject : public memory::Object {
   void note_step(std::uint64_t step);
   static constexpr unsigned slab_bits() { return heap::kSlabBits; }
   /// Where a range of an extent is mapped.
-  const std::byte* address_of(const memory::Extent& extent) const override;
+  const std::byte* address_of(const pool::Extent& extent) const override;
 
   /// Allocates, maps and zeroes level `number`, then names it in the directory, durably, as the new top level
   /// (GPHash §3.2.3 "Resizing", rules 17, 19). `number` is one above the top level. Throws NoSpace; then nothing changed.
@@ -81,20 +81,20 @@ class TableObject : public memory::Object {
                  std::function<void(void* address, std::size_t bytes)> unmapping);
 
  private:
-  TableObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const TableUse& use);
-  void make(memory::Edit& edit, const TableShape& shape);
+  TableObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const TableUse& use);
+  void make(pool::Edit& edit, const TableShape& shape);
   StepRecord* step_record() const;
   void read_step();
   void map_all();
-  void add_level_to(memory::Edit& edit, unsigned number);
+  void add_level_to(pool::Edit& edit, unsigned number);
   heap::MappedHeap& add_heap();
   std::uint64_t bytes_with(std::uint64_t more) const;
-  void announce(const memory::Range& range) const;
-  void withdraw(memory::Range& range) const;  ///< announces the end of a range, and unmaps it
+  void announce(const pool::Range& range) const;
+  void withdraw(pool::Range& range) const;  ///< announces the end of a range, and unmaps it
 
   TableShape shape_;
   double map_ms_ = 0;
-  memory::Range levels_[kMaxLevel + 1];
+  pool::Range levels_[kMaxLevel + 1];
   std::mutex step_mutex_;                        ///< held by who writes the record
   std::atomic<std::uint64_t> largest_step_ = 0;  ///< no score is larger
   std::atomic<bool> step_is_noted_ = false;      ///< and the record says so

@@ -30,26 +30,26 @@ std::string flaw_in_sizes(const TableHeader& header) {
   if (header.cell_bytes != cell_bytes_of(header.value_bytes, static_cast<Score>(header.score))) {
     return "cells of " + number(header.cell_bytes) + " bytes";
   }
-  if (header.levels < 1 || header.levels > index::kMaxLevels) return number(header.levels) + " levels";
-  if (header.hash_locations < 1 || header.hash_locations > index::kMaxLanes) {
+  if (header.levels < 1 || header.levels > gphash::kMaxLevels) return number(header.levels) + " levels";
+  if (header.hash_locations < 1 || header.hash_locations > gphash::kMaxLanes) {
     return number(header.hash_locations) + " hash locations";
   }
-  if (header.slots < 1 || header.slots > index::kMaxLanes) return number(header.slots) + " slots a bucket";
-  if (std::uint64_t{header.levels} * header.hash_locations * header.slots > index::kMaxLanes) {
-    return "more than " + number(index::kMaxLanes) + " candidate slots a key";
+  if (header.slots < 1 || header.slots > gphash::kMaxLanes) return number(header.slots) + " slots a bucket";
+  if (std::uint64_t{header.levels} * header.hash_locations * header.slots > gphash::kMaxLanes) {
+    return "more than " + number(gphash::kMaxLanes) + " candidate slots a key";
   }
-  if (header.max_bytes % memory::kPage != 0 || header.max_bytes > kMaxHeapBytes) {
+  if (header.max_bytes % pool::kPage != 0 || header.max_bytes > kMaxHeapBytes) {
     return "a heap of at most " + number(header.max_bytes) + " bytes";
   }
   return {};
 }
 
 /// The levels are there without a gap, as many as are addressed, or more, of which the lowest are being rehashed.
-std::string read_levels(const std::vector<memory::Extent>& levels, TableShape& shape) {
+std::string read_levels(const std::vector<pool::Extent>& levels, TableShape& shape) {
   if (levels.size() < shape.levels)
     return "it has " + number(levels.size()) + " levels and needs " + number(shape.levels);
   for (std::size_t i = 0; i < levels.size(); ++i) {
-    const memory::Extent& level = levels[i];
+    const pool::Extent& level = levels[i];
     if (level.index > kMaxLevel) return "it has a level " + number(level.index);
     if (level.index != levels[0].index + i) return "level " + number(levels[0].index + i) + " is missing";
     if (level.bytes != level_bytes(level.index, shape.slots, shape.key_bytes)) {
@@ -61,7 +61,7 @@ std::string read_levels(const std::vector<memory::Extent>& levels, TableShape& s
   return {};
 }
 
-std::string read_heap(const std::vector<memory::Extent>& heap, TableShape& shape) {
+std::string read_heap(const std::vector<pool::Extent>& heap, TableShape& shape) {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < heap.size(); ++i) {
     if (heap[i].index != i) return "piece " + number(i) + " of its heap is missing";
@@ -94,11 +94,11 @@ void check_shape(const TableShape& shape) {
           "value_bytes is " + number(shape.value_bytes) + "; at most 65536 are possible");
   require(is_score(shape.key_bytes, static_cast<std::uint32_t>(shape.score)),
           "score is " + std::string(name(shape.score)) + ", and pairs of any length keep none");
-  require(shape.levels >= 1 && shape.levels <= index::kMaxLevels,
-          "levels is " + number(shape.levels) + "; use 1 to " + number(index::kMaxLevels));
-  require(shape.hash_locations >= 1 && shape.hash_locations <= index::kMaxLanes && shape.slots >= 1 &&
-              shape.slots <= index::kMaxLanes &&
-              std::uint64_t{shape.levels} * shape.hash_locations * shape.slots <= index::kMaxLanes,
+  require(shape.levels >= 1 && shape.levels <= gphash::kMaxLevels,
+          "levels is " + number(shape.levels) + "; use 1 to " + number(gphash::kMaxLevels));
+  require(shape.hash_locations >= 1 && shape.hash_locations <= gphash::kMaxLanes && shape.slots >= 1 &&
+              shape.slots <= gphash::kMaxLanes &&
+              std::uint64_t{shape.levels} * shape.hash_locations * shape.slots <= gphash::kMaxLanes,
           "levels × hash_locations × slots must be from 1 to 32");
   require(shape.top_level <= kMaxLevel && shape.top_level + 1 >= shape.levels,
           "top_level is " + number(shape.top_level) + "; use levels - 1 to " + number(kMaxLevel));
@@ -119,7 +119,7 @@ TableHeader header_of(const TableShape& shape) {
           .created = shape.created};
 }
 
-std::string read_shape(const memory::Directory& directory, std::uint32_t object, const memory::ObjectPage& page,
+std::string read_shape(const pool::Directory& directory, std::uint32_t object, const pool::ObjectPage& page,
                        TableShape& shape) {
   if (page.header_bytes != sizeof(TableHeader)) return "its header has " + number(page.header_bytes) + " bytes";
   TableHeader header;
@@ -135,10 +135,10 @@ std::string read_shape(const memory::Directory& directory, std::uint32_t object,
            .cell_bytes = header.cell_bytes,
            .max_bytes = header.max_bytes,
            .created = header.created};
-  const auto pages = directory.extents_of(object, memory::kPagesRole);
+  const auto pages = directory.extents_of(object, pool::kPagesRole);
   const auto levels = directory.extents_of(object, kLevelRole), heap = directory.extents_of(object, kHeapRole);
   std::size_t extents = 0;
-  for (const memory::Extent& extent : directory.extents) extents += extent.object == object ? 1 : 0;
+  for (const pool::Extent& extent : directory.extents) extents += extent.object == object ? 1 : 0;
   if (extents != pages.size() + levels.size() + heap.size()) return "it has extents that no table has";
   if (pages.at(0).bytes != kPagesBytes) return "it has no reserved-key slot";
   if (std::string what = read_levels(levels, shape); !what.empty()) return what;

@@ -25,10 +25,10 @@ inline constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{1} << 46;
 
 // What a table's extents are for. The first page behind the object's pages is that of its reserved-key slot.
-inline constexpr std::uint16_t kLevelRole = 1;                           ///< the index is the number of the level
-inline constexpr std::uint16_t kHeapRole = 2 | memory::kPiecesOfARange;  ///< the value heap, or its slabs
-inline constexpr std::uint64_t kReservedSlotOffset = 2 * memory::kPage;  // in the object's first extent
-inline constexpr std::uint64_t kPagesBytes = kReservedSlotOffset + memory::kPage;
+inline constexpr std::uint16_t kLevelRole = 1;                         ///< the index is the number of the level
+inline constexpr std::uint16_t kHeapRole = 2 | pool::kPiecesOfARange;  ///< the value heap, or its slabs
+inline constexpr std::uint64_t kReservedSlotOffset = 2 * pool::kPage;  // in the object's first extent
+inline constexpr std::uint64_t kPagesBytes = kReservedSlotOffset + pool::kPage;
 inline constexpr std::uint64_t kStepOffset = kPagesBytes - 64;  // of a StepRecord, in a separate line
 
 /// What never changes of a table, as it lies in its object's page.
@@ -45,7 +45,7 @@ struct TableHeader {
 static_assert(sizeof(TableHeader) == 56 && offsetof(TableHeader, key_bytes) == 8);
 static_assert(offsetof(TableHeader, levels) == 16 && offsetof(TableHeader, slots) == 24);
 static_assert(offsetof(TableHeader, cell_bytes) == 32 && offsetof(TableHeader, max_bytes) == 40);
-static_assert(sizeof(TableHeader) <= memory::kHeaderBytes);
+static_assert(sizeof(TableHeader) <= pool::kHeaderBytes);
 
 /// Of a table with scores of steps: no score is larger than `step`. The record is written before the first change of each larger step;
 /// where the checksum is wrong, a crash came between its two words, or an older version made the table.
@@ -87,12 +87,14 @@ constexpr std::uint32_t key_words(std::uint32_t key_bytes) { return key_bytes ==
 
 /// The bytes of a slot: a key of 8 bytes, or the hash of one of variable length, and a word; or the fingerprint of a wider one,
 /// a word, and the key.
-constexpr std::uint64_t slot_bytes(std::uint32_t key_bytes) { return key_words(key_bytes) == 1 ? 16 : 16 + key_bytes; }
+constexpr std::uint64_t slot_bytes_of(std::uint32_t key_bytes) {
+  return key_words(key_bytes) == 1 ? 16 : 16 + key_bytes;
+}
 
 /// The bytes of level `number`, a multiple of 4096. `number` ≤ kMaxLevel, `slots` ≤ 32.
 constexpr std::uint64_t level_bytes(unsigned number, unsigned slots, std::uint32_t key_bytes) {
-  const std::uint64_t bytes = (std::uint64_t{1} << number) * slots * slot_bytes(key_bytes);
-  return (bytes + memory::kPage - 1) / memory::kPage * memory::kPage;
+  const std::uint64_t bytes = (std::uint64_t{1} << number) * slots * slot_bytes_of(key_bytes);
+  return (bytes + pool::kPage - 1) / pool::kPage * pool::kPage;
 }
 
 /// The bytes of one heap cell, or of a slab; 0 if values of this size live in their slots. A score is the last 8 bytes of its cell.
@@ -113,7 +115,7 @@ TableHeader header_of(const TableShape& shape);
 
 /// The shape of table `object` of an intact directory, from the header in its page. Says what is wrong, or nothing: all that the
 /// directory does not check is checked here.
-std::string read_shape(const memory::Directory& directory, std::uint32_t object, const memory::ObjectPage& page,
+std::string read_shape(const pool::Directory& directory, std::uint32_t object, const pool::ObjectPage& page,
                        TableShape& shape);
 
 }  // namespace holdfast::gphash

@@ -6,14 +6,14 @@
 #include "structures/gphash/protocol/geometry.hpp"
 #include "structures/gphash/table_shape.hpp"
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
-using Layout = index::View<index::RuntimeShape>;
+using Layout = gphash::View<gphash::RuntimeShape>;
 
 /// The same view with a shape of another type, which must be the same shape.
 template <class To>
-index::View<To> view_as(const Layout& from) {
-  index::View<To> to;
+gphash::View<To> view_as(const Layout& from) {
+  gphash::View<To> to;
   if constexpr (!To::kFixed) to.shape = To(from.shape);
   if constexpr (To::kFixed && To::kMayBeWide) to.shape.key_words_ = from.shape.key_words_;
   to.top_level = from.top_level;
@@ -25,19 +25,19 @@ index::View<To> view_as(const Layout& from) {
   to.score = from.score;
   to.seed = from.seed;
   to.cells = from.cells;
-  for (unsigned i = 0; i < index::kMaxLevels; ++i) to.level[i] = from.level[i];
+  for (unsigned i = 0; i < gphash::kMaxLevels; ++i) to.level[i] = from.level[i];
   to.reserved_slot = from.reserved_slot;
   to.heap = from.heap;
   to.tags = from.tags;
   return to;
 }
 
-inline index::RuntimeShape shape_of(const gphash::TableShape& super) {
+inline gphash::RuntimeShape shape_of(const gphash::TableShape& super) {
   return {super.levels, super.hash_locations, super.slots, gphash::key_words(super.key_bytes),
           super.key_bytes == gphash::kVariable};
 }
 
-/// The view that addresses `top_level` of a pool and the levels below it, without tags. `Pool` is memory::Pool, or the model's.
+/// The view that addresses `top_level` of a pool and the levels below it, without tags. `Pool` is pool::Pool, or the model's.
 template <class Pool>
 Layout layout_of(const Pool& pool, std::uint32_t shared_bias, bool may_move, unsigned top_level) {
   const gphash::TableShape& super = pool.shape();
@@ -58,4 +58,4 @@ Layout layout_of(const Pool& pool, std::uint32_t shared_bias, bool may_move, uns
   return layout;
 }
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

@@ -17,7 +17,7 @@ const structures::StructureKind& group::kind() {
 }
 
 namespace kinds {
-const memory::ObjectKind& group_kind() { return group::kind(); }
+const pool::ObjectKind& group_kind() { return group::kind(); }
 }  // namespace kinds
 
 }  // namespace holdfast

@@ -10,7 +10,7 @@ const structures::StructureKind& linear::logged_kind() {
 }
 
 namespace kinds {
-const memory::ObjectKind& linear_kind() { return linear::logged_kind(); }
+const pool::ObjectKind& linear_kind() { return linear::logged_kind(); }
 }  // namespace kinds
 
 }  // namespace holdfast

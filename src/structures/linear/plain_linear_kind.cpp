@@ -10,7 +10,7 @@ const structures::StructureKind& linear::plain_kind() {
 }
 
 namespace kinds {
-const memory::ObjectKind& plain_linear_kind() { return linear::plain_kind(); }
+const pool::ObjectKind& plain_linear_kind() { return linear::plain_kind(); }
 }  // namespace kinds
 
 }  // namespace holdfast

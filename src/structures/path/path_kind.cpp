@@ -10,7 +10,7 @@ const structures::StructureKind& path::logged_kind() {
 }
 
 namespace kinds {
-const memory::ObjectKind& path_kind() { return path::logged_kind(); }
+const pool::ObjectKind& path_kind() { return path::logged_kind(); }
 }  // namespace kinds
 
 }  // namespace holdfast

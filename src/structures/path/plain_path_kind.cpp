@@ -10,7 +10,7 @@ const structures::StructureKind& path::plain_kind() {
 }
 
 namespace kinds {
-const memory::ObjectKind& plain_path_kind() { return path::plain_kind(); }
+const pool::ObjectKind& plain_path_kind() { return path::plain_kind(); }
 }  // namespace kinds
 
 }  // namespace holdfast

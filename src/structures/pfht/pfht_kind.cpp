@@ -10,7 +10,7 @@ const structures::StructureKind& pfht::logged_kind() {
 }
 
 namespace kinds {
-const memory::ObjectKind& pfht_kind() { return pfht::logged_kind(); }
+const pool::ObjectKind& pfht_kind() { return pfht::logged_kind(); }
 }  // namespace kinds
 
 }  // namespace holdfast

@@ -10,7 +10,7 @@ const structures::StructureKind& pfht::plain_kind() {
 }
 
 namespace kinds {
-const memory::ObjectKind& plain_pfht_kind() { return pfht::plain_kind(); }
+const pool::ObjectKind& plain_pfht_kind() { return pfht::plain_kind(); }
 }  // namespace kinds
 
 }  // namespace holdfast

@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-class Checkpoint::Impl : public memory::OpenObject {
+class Checkpoint::Impl : public pool::OpenObject {
  public:
   explicit Impl(std::shared_ptr<checkpoint::CheckpointObject> object)
       : OpenObject(object->number(), object->path()), object_(std::move(object)) {}
@@ -38,8 +38,8 @@ class Checkpoint::Impl : public memory::OpenObject {
     if (last) last->stop();
   }
   CheckReport check() override { return object()->check(); }
-  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions&) override {
-    struct Still : memory::Quiesced {
+  std::unique_ptr<pool::Quiesced> quiesce(const SnapshotOptions&) override {
+    struct Still : pool::Quiesced {
       std::shared_ptr<checkpoint::CheckpointObject> held;
       ~Still() override {
         if (object != nullptr) held->resume_saves();
@@ -79,7 +79,7 @@ void SaveTicket::wait() const {
 Checkpoint::Checkpoint(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Checkpoint Checkpoint::create(Pool& pool, const std::string& name, const CheckpointOptions& options) {
-  const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
+  const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& file, const std::string& label) {
     return std::make_shared<Impl>(checkpoint::CheckpointObject::create(edit, file, name, options.copies,
                                                                        {.label = label, .flush = options.flush}));
   };
@@ -87,7 +87,7 @@ Checkpoint Checkpoint::create(Pool& pool, const std::string& name, const Checkpo
 }
 
 Checkpoint Checkpoint::open(Pool& pool, const std::string& name, bool flush) {
-  const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
+  const auto reopen = [&](const std::shared_ptr<pool::PoolFile>& file, const pool::ObjectEntry& entry,
                           const std::string& label) {
     return std::make_shared<Impl>(checkpoint::CheckpointObject::open(file, entry, {.label = label, .flush = flush}));
   };

@@ -95,7 +95,7 @@ Log::Log(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Log Log::create(Pool& pool, const std::string& name, const LogOptions& options) {
   const log::LogHeader header = log::header_of(shape_for(options), options.eadr);
-  const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
+  const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& file, const std::string& label) {
     auto object = log::DataObject::create(edit, file, name, kinds::log_kind(), std::as_bytes(std::span(&header, 1)),
                                           {.label = label, .flush = options.flush});
     return std::make_shared<Impl>(std::move(object), options.gpu);
@@ -104,7 +104,7 @@ Log Log::create(Pool& pool, const std::string& name, const LogOptions& options) 
 }
 
 Log Log::open(Pool& pool, const std::string& name, const LogOptions& options) {
-  const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
+  const auto reopen = [&](const std::shared_ptr<pool::PoolFile>& file, const pool::ObjectEntry& entry,
                           const std::string& label) {
     auto object = log::DataObject::open(
         file, entry, kinds::log_kind(), sizeof(log::LogHeader),

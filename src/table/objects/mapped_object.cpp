@@ -74,8 +74,8 @@ void MappedObject::end_section(Domain domain) noexcept {
   if (domain == Domain::power) --in_power_;
 }
 
-std::unique_ptr<memory::Quiesced> MappedObject::quiesce(const SnapshotOptions& how) {
-  struct Still : memory::Quiesced {
+std::unique_ptr<pool::Quiesced> MappedObject::quiesce(const SnapshotOptions& how) {
+  struct Still : pool::Quiesced {
     std::unique_lock<std::mutex> lock;
   };
   auto still = std::make_unique<Still>();

@@ -13,7 +13,7 @@
 
 namespace holdfast::table {
 
-class MappedObject : public memory::OpenObject {
+class MappedObject : public pool::OpenObject {
  public:
   /// Throws DeviceError where `gpu` is asked for and cannot be had.
   MappedObject(std::unique_ptr<log::DataObject> object, bool gpu);
@@ -22,7 +22,7 @@ class MappedObject : public memory::OpenObject {
   bool is_open() const override { return !forked() && is_open_.load(std::memory_order_acquire); }
   void close() override;
   /// Keeps sections from beginning. Throws ObjectInUse unless the caller says that no kernel and no thread writes it.
-  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions& how) override;
+  std::unique_ptr<pool::Quiesced> quiesce(const SnapshotOptions& how) override;
 
   log::DataObject& object() const;  ///< throws ObjectClosed
   bool on_gpu() const { return gpu_; }

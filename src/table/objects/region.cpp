@@ -14,7 +14,7 @@ Region::Region(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Region Region::create(Pool& pool, const std::string& name, std::uint64_t bytes, const RegionOptions& options) {
   const log::DataHeader header = {bytes, options.eadr ? 1u : 0u, 0};
-  const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
+  const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& file, const std::string& label) {
     auto object = log::DataObject::create(edit, file, name, kinds::region_kind(), std::as_bytes(std::span(&header, 1)),
                                           {.label = label, .flush = options.flush});
     return std::make_shared<Impl>(std::move(object), options.gpu);
@@ -23,7 +23,7 @@ Region Region::create(Pool& pool, const std::string& name, std::uint64_t bytes, 
 }
 
 Region Region::open(Pool& pool, const std::string& name, const RegionOptions& options) {
-  const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
+  const auto reopen = [&](const std::shared_ptr<pool::PoolFile>& file, const pool::ObjectEntry& entry,
                           const std::string& label) {
     auto object = log::DataObject::open(
         file, entry, kinds::region_kind(), sizeof(log::DataHeader),
@@ -81,7 +81,7 @@ void Section::persist(const void* address, std::size_t size) const {
   if (at < begin || at - begin > all.size() || size > all.size() - (at - begin)) {
     throw InvalidArgument(region_->path + ": bytes to persist lie outside the region; give a part of Section::bytes");
   }
-  const memory::Persist& persist = region_->object().persist();
+  const pool::Persist& persist = region_->object().persist();
   persist.flush(address, size);
   persist.fence();
 }

@@ -12,7 +12,7 @@
 
 namespace holdfast {
 
-class HashTable::Impl : public memory::OpenObject {
+class HashTable::Impl : public pool::OpenObject {
  public:
   explicit Impl(std::unique_ptr<structures::StructureObject> object)
       : OpenObject(object->number(), object->path()),
@@ -35,8 +35,8 @@ class HashTable::Impl : public memory::OpenObject {
     if (!forked()) engine_->close();  // in a child its mappings and locks are the parent's
   }
   CheckReport check() override { return use().check(); }
-  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions&) override {
-    struct Still : memory::Quiesced {
+  std::unique_ptr<pool::Quiesced> quiesce(const SnapshotOptions&) override {
+    struct Still : pool::Quiesced {
       std::unique_ptr<structures::Engine::Still> held;
     };
     auto still = std::make_unique<Still>();
@@ -75,7 +75,7 @@ HashTable::HashTable(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 struct HashTable::Access {
   static std::shared_ptr<Impl> create(Pool& pool, const structures::StructureKind& kind, const std::string& name,
                                       const structures::NewTable& table, bool overwrite, bool flush) {
-    const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
+    const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& file, const std::string& label) {
       return std::make_shared<Impl>(
           structures::StructureObject::create(kind, edit, file, name, table, {.label = label, .flush = flush}));
     };
@@ -84,7 +84,7 @@ struct HashTable::Access {
   /// `kinds`: the one that opens it is that of the object, or else the first.
   static std::shared_ptr<Impl> open(Pool& pool, std::initializer_list<const structures::StructureKind*> kinds,
                                     const std::string& name, std::uint32_t item_bytes, bool flush) {
-    const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
+    const auto reopen = [&](const std::shared_ptr<pool::PoolFile>& file, const pool::ObjectEntry& entry,
                             const std::string& label) {
       const structures::StructureKind* kind = *kinds.begin();
       for (const structures::StructureKind* const one : kinds) {

@@ -21,11 +21,11 @@ void refuse_bad_undo(const std::string& path, std::uint64_t place) {
 }
 
 /// The region of a flag that is not 0 and not that of the region at hand.
-[[noreturn]] void throw_other_region(const std::string& path, const memory::PoolFile& pool, std::uint32_t number,
+[[noreturn]] void throw_other_region(const std::string& path, const pool::PoolFile& pool, std::uint32_t number,
                                      const std::string& region) {
   const std::string what = " has a transaction of the object with number " + std::to_string(number);
   const auto directory = pool.directory();
-  const memory::ObjectEntry* const entry = directory->find(number);
+  const pool::ObjectEntry* const entry = directory->find(number);
   if (entry == nullptr || entry->type != kinds::region_kind().type) {
     throw PoolCorrupt(path + what +
                       ", which is no region of its pool: the log is damaged, or the region was dropped. " +

@@ -13,8 +13,8 @@ std::uint64_t largest_score(const gphash::TableObject& table) {
   const gphash::TableShape& shape = table.shape();
   HOLDFAST_ASSERT(shape.score != Score::none && shape.key_bytes != kVariableBytes && shape.cell_bytes >= kScoreBytes);
   std::uint64_t largest = 0;
-  gphash::each_slot<index::RuntimeShape>(table, [&](const index::Slot* slot, index::SlotState state, std::uint64_t) {
-    if (state != index::SlotState::occupied) return;
+  gphash::each_slot<gphash::RuntimeShape>(table, [&](const gphash::Slot* slot, gphash::SlotState state, std::uint64_t) {
+    if (state != gphash::SlotState::occupied) return;
     std::uint64_t score = 0;
     std::memcpy(&score, table.heap() + slot->word * shape.cell_bytes - kScoreBytes, sizeof score);
     largest = std::max(largest, score);

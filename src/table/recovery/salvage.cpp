@@ -12,8 +12,8 @@ namespace holdfast::table {
 
 namespace {
 
-using index::Slot;
-using index::SlotState;
+using gphash::Slot;
+using gphash::SlotState;
 
 struct Owner {
   std::uint64_t key = 0;
@@ -43,7 +43,7 @@ class Owners<true> {
 
 template <class Shape>
 class Salvage {
-  using Kind = index::ItemKindOf<Shape>;
+  using Kind = gphash::ItemKindOf<Shape>;
 
  public:
   explicit Salvage(gphash::TableObject& pool)
@@ -59,9 +59,9 @@ class Salvage {
   /// The slots that are not empty; those whose pair is not as it was written count as misplaced.
   template <class Visit>
   void each_item(const Visit& visit) {
-    const index::View<Shape> view = gphash::view_of<Shape>(pool_, pool_.shape().top_level);
+    const gphash::View<Shape> view = gphash::view_of<Shape>(pool_, pool_.shape().top_level);
     gphash::each_slot<Shape>(pool_, [&](Slot* slot, SlotState state, std::uint64_t key) {
-      if (state == SlotState::occupied && !Kind::is_whole(memory::QuietMemory{}, view, key, slot->word))
+      if (state == SlotState::occupied && !Kind::is_whole(pool::QuietMemory{}, view, key, slot->word))
         state = SlotState::misplaced;
       visit(slot, state, key);
     });
@@ -80,7 +80,7 @@ class Salvage {
 
   bool same_wide_key(const Slot* a, const Slot* b) const {
     const std::uint32_t bytes = pool_.shape().key_bytes;
-    return gphash::key_words(bytes) == 1 || std::memcmp(index::wide_key(a), index::wide_key(b), bytes) == 0;
+    return gphash::key_words(bytes) == 1 || std::memcmp(gphash::wide_key(a), gphash::wide_key(b), bytes) == 0;
   }
 
   void empty_if_damaged(Slot* slot, SlotState state) {
@@ -99,8 +99,8 @@ class Salvage {
 }  // namespace
 
 std::uint64_t leave_out_damage(gphash::TableObject& pool) {
-  return index::with_shape(pool.shape().key_bytes == kVariableBytes,
-                           [&]<class Shape>(std::type_identity<Shape>) { return Salvage<Shape>(pool).run(); });
+  return gphash::with_shape(pool.shape().key_bytes == kVariableBytes,
+                            [&]<class Shape>(std::type_identity<Shape>) { return Salvage<Shape>(pool).run(); });
 }
 
 }  // namespace holdfast::table

@@ -14,8 +14,8 @@
 namespace holdfast::test {
 namespace {
 
-using memory::expect_error;
-using memory::Folder;
+using pool::expect_error;
+using pool::Folder;
 
 constexpr auto kAll = [](std::size_t) { return true; };
 constexpr auto kNone = [](std::size_t) { return false; };
@@ -29,7 +29,7 @@ class CudaCheckpoint : public ::testing::Test {
 
 /// A copy of a closed pool as it lies there, without its header, which has a time in it.
 std::vector<char> bytes_of_copy(const std::string& path, std::uint32_t object, unsigned copy) {
-  const auto extent = memory::read_pool(system::File::open(path, false)).directory.extents_of(object, 1).at(copy);
+  const auto extent = pool::read_pool(system::File::open(path, false)).directory.extents_of(object, 1).at(copy);
   std::uint64_t header[16];
   std::ifstream file(path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(extent.offset));
@@ -208,7 +208,7 @@ TEST_F(CudaCheckpoint, ADamagedBlockIsFoundOnTheGpuAndGivesWay) {
       checkpoint.save(step, state.views(kAll)).wait();
     }
   }
-  const auto extent = memory::read_pool(system::File::open(path, false)).directory.extents_of(1, 1).at(1);
+  const auto extent = pool::read_pool(system::File::open(path, false)).directory.extents_of(1, 1).at(1);
   const auto flip = [&](std::uint64_t at) {
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     file.seekg(static_cast<std::streamoff>(extent.offset + at));

@@ -111,13 +111,13 @@ TEST_F(GroupObjects, RefuseWhatTheyAreNot) {
 TEST(GroupLayout, IsVerified) {
   using structures::Header, structures::Stored, structures::kCellsRole;
   const Header header{7, 16, 64, 0, 0};
-  const memory::Extent pages{479232, 8192, 1, memory::kPagesRole, 0};
-  const memory::Extent groups{487424, 12288, 1, kCellsRole, 2};  // 4 groups of 2112 bytes
-  const auto flaw = [&](const Header& its, const memory::Extent& extent, std::uint32_t header_bytes = sizeof(Header)) {
-    memory::ObjectPage page = {};
+  const pool::Extent pages{479232, 8192, 1, pool::kPagesRole, 0};
+  const pool::Extent groups{487424, 12288, 1, kCellsRole, 2};  // 4 groups of 2112 bytes
+  const auto flaw = [&](const Header& its, const pool::Extent& extent, std::uint32_t header_bytes = sizeof(Header)) {
+    pool::ObjectPage page = {};
     page.header_bytes = header_bytes;
     std::memcpy(page.header, &its, sizeof its);
-    memory::Directory directory;
+    pool::Directory directory;
     directory.extents = {pages, extent};
     Stored stored;
     return group::kind().read_stored(directory, 1, page, stored);

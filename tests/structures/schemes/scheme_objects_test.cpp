@@ -291,13 +291,13 @@ INSTANTIATE_TEST_SUITE_P(All, SchemeObjects, testing::ValuesIn(kForms), kFormNam
 TEST(SchemeLayout, IsVerified) {
   using structures::Header, structures::Stored, structures::kCellsRole;
   const Header header{7, 16, 0, 0, 0};
-  const memory::Extent pages{479232, 8192, 1, memory::kPagesRole, 0};
-  const memory::Extent cells{487424, 12288, 1, kCellsRole, 9};  // 512 cells: 8,320 bytes
-  const auto flaw = [&](const Header& its, const memory::Extent& extent) {
-    memory::ObjectPage page = {};
+  const pool::Extent pages{479232, 8192, 1, pool::kPagesRole, 0};
+  const pool::Extent cells{487424, 12288, 1, kCellsRole, 9};  // 512 cells: 8,320 bytes
+  const auto flaw = [&](const Header& its, const pool::Extent& extent) {
+    pool::ObjectPage page = {};
     page.header_bytes = sizeof(Header);
     std::memcpy(page.header, &its, sizeof its);
-    memory::Directory directory;
+    pool::Directory directory;
     directory.extents = {pages, extent};
     Stored stored;
     return linear::logged_kind().read_stored(directory, 1, page, stored);

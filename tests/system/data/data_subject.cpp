@@ -252,6 +252,6 @@ std::string DataSubject::go_on(const std::string& folder) {
   return {};
 }
 
-std::vector<Range> DataSubject::meaningless() const { return {{memory::kOwnerOffset, sizeof(memory::OwnerNote)}}; }
+std::vector<Range> DataSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

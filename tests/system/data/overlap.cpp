@@ -8,9 +8,9 @@ namespace holdfast::proof {
 namespace {
 
 /// Pools flush for an observer only if one watched when they were opened.
-memory::FlushObserver* watch_flushes(memory::FlushObserver* observer) {
-  memory::FlushObserver* const before = memory::observe_flushes(observer);
-  if (before == nullptr) memory::observe_flushes(nullptr);
+pool::FlushObserver* watch_flushes(pool::FlushObserver* observer) {
+  pool::FlushObserver* const before = pool::observe_flushes(observer);
+  if (before == nullptr) pool::observe_flushes(nullptr);
   return before;
 }
 
@@ -30,7 +30,7 @@ Overlap::~Overlap() {
   hold_ = Hold::none;
   settle(first_);
   settle(second_);
-  if (flushes_ != nullptr) memory::observe_flushes(flushes_);
+  if (flushes_ != nullptr) pool::observe_flushes(flushes_);
   system::observe(calls_);
 }
 

@@ -14,7 +14,7 @@
 namespace holdfast::proof {
 
 /// Holds up the thread that completes saves, at its calls and flushes. It watches as long as it lives.
-class Overlap : public system::Observer, public memory::FlushObserver {
+class Overlap : public system::Observer, public pool::FlushObserver {
  public:
   Overlap();
   ~Overlap() override;  ///< after both saves, however they end
@@ -50,7 +50,7 @@ class Overlap : public system::Observer, public memory::FlushObserver {
   std::atomic<Hold> held_by_ = Hold::none;  ///< the last that has stopped the other thread
   std::optional<SaveTicket> first_, second_;
   system::Observer* const calls_;
-  memory::FlushObserver* const flushes_;
+  pool::FlushObserver* const flushes_;
 };
 
 }  // namespace holdfast::proof

@@ -34,7 +34,7 @@ std::string pool_path(const std::string& folder) { return folder + "/a.hold"; }
 /// A region, written as a CPU and as a GPU write it.
 struct Writers {
   explicit Writers(const std::string& folder) {
-    pool = memory::PoolFile::open(pool_path(folder), memory::Access::read_write);
+    pool = pool::PoolFile::open(pool_path(folder), pool::Access::read_write);
     object = log::DataObject::open(pool, *pool->directory()->find("r"), kinds::region_kind(), sizeof(log::DataHeader),
                                    {.label = pool_path(folder) + ":r"});
   }
@@ -49,7 +49,7 @@ struct Writers {
     object->mark_changed(true);
     word(at) = value;
   }
-  std::shared_ptr<memory::PoolFile> pool;
+  std::shared_ptr<pool::PoolFile> pool;
   std::unique_ptr<log::DataObject> object;
 };
 
@@ -86,7 +86,7 @@ class TwoDomains : public testing::Test {
   ObjectInfo object() const { return inspect(path()).objects.at(0); }
   /// What a GPU that changes the object now leaves of its page when the process is killed.
   void note_gpu(std::string& bytes) const {
-    test::edit_page(bytes, 1, [](memory::ObjectPage& page) {
+    test::edit_page(bytes, 1, [](pool::ObjectPage& page) {
       page.clean = 0;
       page.domain = static_cast<std::uint32_t>(Domain::process);
     });
@@ -143,8 +143,8 @@ TEST_F(TwoDomains, EveryOrderOfWritersSyncsKillsAndRestarts) {
         if (order[i] == restart) machine.restart();
         if (order[i] == restart && noted != Domain::power) {
           EXPECT_THROW(writers.emplace(folder_), PowerLost);
-          EXPECT_TRUE(test::read_file(path()).compare(memory::kFirstExtent, std::string::npos, left,
-                                                      memory::kFirstExtent) == 0);
+          EXPECT_TRUE(
+              test::read_file(path()).compare(pool::kFirstExtent, std::string::npos, left, pool::kFirstExtent) == 0);
           ++refused;
           break;
         }
@@ -203,7 +203,7 @@ class TwoWriters : public Subject {
     return {};
   }
   std::string go_on(const std::string&) override { return {}; }
-  std::vector<Range> meaningless() const override { return {{memory::kOwnerOffset, sizeof(memory::OwnerNote)}}; }
+  std::vector<Range> meaningless() const override { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
  private:
   const std::string steps_;
@@ -255,7 +255,7 @@ TEST_F(TwoDomains, NeitherIsATransactionOfDomainPower) {
   }
   std::string bytes = test::read_file(path());
   for (const std::uint32_t number : {1u, 2u}) {
-    test::edit_page(bytes, number, [](memory::ObjectPage& page) {
+    test::edit_page(bytes, number, [](pool::ObjectPage& page) {
       page.clean = 0;
       page.domain = static_cast<std::uint32_t>(Domain::process);
     });

@@ -18,9 +18,9 @@ checkpoint::CopyHeader empty_copy() {
   header.magic = checkpoint::kCopyMagic;
   header.sequence = 1;
   header.step = 777;
-  header.data_offset = memory::kPage;
+  header.data_offset = pool::kPage;
   header.catalogue_checksum = checksum(&header, 0);
-  memory::seal(header);
+  pool::seal(header);
   return header;
 }
 
@@ -30,12 +30,12 @@ void leave_used_space(Pool& pool) {
   constexpr std::uint64_t kPages = 64;
   const NothingPunched nothing;
   {
-    Region region = Region::create(pool, "used", kPages * memory::kPage);
+    Region region = Region::create(pool, "used", kPages * pool::kPage);
     const Section section = region.section();
     for (std::uint32_t& word : section.as<std::uint32_t>()) word = log::tail_of(1);
     const checkpoint::CopyHeader header = empty_copy();
     for (std::uint64_t page = 0; page < kPages; ++page) {
-      std::memcpy(section.bytes().data() + page * memory::kPage, &header, sizeof header);
+      std::memcpy(section.bytes().data() + page * pool::kPage, &header, sizeof header);
     }
   }
   Region::create(pool, "rkept", 4 * 700 * 8);

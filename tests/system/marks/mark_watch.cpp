@@ -27,17 +27,17 @@ class Versions {
   const bool on_disk_;
 };
 
-memory::ObjectPage page_of(const Page& bytes) {
-  memory::ObjectPage page = {};
+pool::ObjectPage page_of(const Page& bytes) {
+  pool::ObjectPage page = {};
   if (bytes) std::memcpy(&page, bytes->data(), sizeof page);
   return page;
 }
 
-memory::ObjectPage chosen(const Page& a, const Page& b) {
-  const memory::ObjectPage copies[] = {page_of(a), page_of(b)};
-  const auto is_intact = [](const memory::ObjectPage& page) { return memory::is_intact(page); };
-  const memory::Choice choice = memory::choose_copy(copies[0], copies[1], is_intact);
-  return choice.copy < 0 ? memory::ObjectPage{} : copies[choice.copy];
+pool::ObjectPage chosen(const Page& a, const Page& b) {
+  const pool::ObjectPage copies[] = {page_of(a), page_of(b)};
+  const auto is_intact = [](const pool::ObjectPage& page) { return pool::is_intact(page); };
+  const pool::Choice choice = pool::choose_copy(copies[0], copies[1], is_intact);
+  return choice.copy < 0 ? pool::ObjectPage{} : copies[choice.copy];
 }
 
 /// Whether the mark of before may be there still; one that a sync has set since then is another.
@@ -45,7 +45,7 @@ bool may_be_clean(const Versions& now, const Versions& before, std::uint64_t fir
   const std::uint64_t generation = chosen(before.newest(first), before.newest(first + 1)).generation;
   for (const Page& a : now.of(first)) {
     for (const Page& b : now.of(first + 1)) {
-      const memory::ObjectPage page = chosen(a, b);
+      const pool::ObjectPage page = chosen(a, b);
       if (page.generation == 0 || (page.clean == 1 && page.generation <= generation)) return true;
     }
   }

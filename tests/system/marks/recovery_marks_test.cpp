@@ -17,7 +17,7 @@
 namespace holdfast::proof {
 namespace {
 
-using memory::ObjectPage;
+using pool::ObjectPage;
 
 class RecoveryMarks : public testing::TestWithParam<bool> {
  protected:

@@ -72,10 +72,10 @@ GroupStep on_key(std::function<void(PoolState&)> change, Status expected,
 void mark_group_synced(PoolState& state) { state.synced = true; }
 
 /// Keeps the bytes of a file at each fence.
-class AtEachFence : public memory::FlushObserver {
+class AtEachFence : public pool::FlushObserver {
  public:
-  explicit AtEachFence(std::string path) : path_(std::move(path)), before_(memory::observe_flushes(this)) {}
-  ~AtEachFence() override { memory::observe_flushes(before_); }
+  explicit AtEachFence(std::string path) : path_(std::move(path)), before_(pool::observe_flushes(this)) {}
+  ~AtEachFence() override { pool::observe_flushes(before_); }
   void flush(const void*, std::size_t) noexcept override {}
   void fence() noexcept override {
     std::ifstream stream(path_, std::ios::binary);
@@ -85,7 +85,7 @@ class AtEachFence : public memory::FlushObserver {
 
  private:
   const std::string path_;
-  memory::FlushObserver* const before_;
+  pool::FlushObserver* const before_;
 };
 
 template <class Use>
@@ -287,6 +287,6 @@ std::string GroupSubject::go_on(const std::string& folder) {
   return {};
 }
 
-std::vector<Range> GroupSubject::meaningless() const { return {{memory::kOwnerOffset, sizeof(memory::OwnerNote)}}; }
+std::vector<Range> GroupSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

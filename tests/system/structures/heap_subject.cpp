@@ -12,7 +12,7 @@ namespace holdfast::proof {
 
 namespace {
 
-using memory::kPage;
+using pool::kPage;
 
 constexpr const char* kHeapFile = "/a.hold";
 constexpr std::uint64_t kFirstPages = 4, kHeapProbe = 9'000'000;
@@ -113,7 +113,7 @@ HeapStep end_adjacency() {
 
 void HeapSubject::prepare(const std::string& folder) {
   HeapState first;
-  memory::NewPool pool(folder + kHeapFile, false);
+  pool::NewPool pool(folder + kHeapFile, false);
   HeapScene scene = heap::HeapObject::create(pool.pool(), kFirstPages * kPage, {.advice = ""});
   scene->mark_changed();
   for (std::uint64_t page = 0; page < kFirstPages; ++page) {
@@ -203,6 +203,6 @@ std::string HeapSubject::go_on(const std::string& folder) {
   }
 }
 
-std::vector<Range> HeapSubject::meaningless() const { return {{memory::kOwnerOffset, sizeof(memory::OwnerNote)}}; }
+std::vector<Range> HeapSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

@@ -12,25 +12,25 @@
 namespace holdfast::test {
 namespace {
 
-using memory::expect_error;
+using pool::expect_error;
 
 constexpr std::uint32_t kCounterType = 1000;
 constexpr std::uint64_t kCounterMask = 0xffff'ffff'ffff;
 
 /// A number, and the same with all bits flipped behind it, behind the object's pages.
-class CounterObject : public memory::Object {
+class CounterObject : public pool::Object {
  public:
-  static std::shared_ptr<CounterObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+  static std::shared_ptr<CounterObject> create(pool::Edit& edit, std::shared_ptr<pool::PoolFile> pool,
                                                const std::string& name, const std::string& label) {
     const std::uint32_t number = edit.create({.name = name, .type = kCounterType});
     std::shared_ptr<CounterObject> made(new CounterObject(std::move(pool), number, label));
-    made->make_pages(edit, 3 * memory::kPage, {});
+    made->make_pages(edit, 3 * pool::kPage, {});
     made->set(0);
     return made;
   }
-  static std::shared_ptr<CounterObject> open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
-                                             const memory::ObjectKind& kind, const std::string& label) {
-    memory::require_kind(entry, kind, label);
+  static std::shared_ptr<CounterObject> open(std::shared_ptr<pool::PoolFile> pool, const pool::ObjectEntry& entry,
+                                             const pool::ObjectKind& kind, const std::string& label) {
+    pool::require_kind(entry, kind, label);
     std::shared_ptr<CounterObject> made(new CounterObject(std::move(pool), entry.number, label));
     made->map_pages();
     made->accept(true, false);
@@ -50,24 +50,24 @@ class CounterObject : public memory::Object {
     if (words()[1] != ~words()[0]) report.errors.push_back("the number is damaged");
     return report;
   }
-  const std::byte* address_of(const memory::Extent& extent) const override {
-    return extent.role == memory::kPagesRole ? pages().address : nullptr;
+  const std::byte* address_of(const pool::Extent& extent) const override {
+    return extent.role == pool::kPagesRole ? pages().address : nullptr;
   }
 
  private:
-  CounterObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const std::string& label)
+  CounterObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const std::string& label)
       : Object(std::move(pool), number, label, false) {}
   std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(behind_pages()); }
 };
 
-class CounterKind final : public memory::ObjectKind {
+class CounterKind final : public pool::ObjectKind {
  public:
   CounterKind() : ObjectKind(kCounterType, 1, "counter") {}
-  void describe(const memory::Directory&, const memory::ObjectEntry&, const memory::ObjectPage& page,
+  void describe(const pool::Directory&, const pool::ObjectEntry&, const pool::ObjectPage& page,
                 ObjectInfo& info) const override {
     if (page.header_bytes != 0) info.damage = "it has a header";
   }
-  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+  CheckReport check(const std::shared_ptr<pool::PoolFile>& pool, const pool::ObjectEntry& entry,
                     const std::string& label) const override {
     return CounterObject::open(pool, entry, *this, label)->check();
   }
@@ -76,26 +76,26 @@ class CounterKind final : public memory::ObjectKind {
 const CounterKind& counter_kind() {
   static const CounterKind* const kind = [] {
     const auto* const made = new CounterKind;
-    memory::register_kind(*made);
+    pool::register_kind(*made);
     return made;
   }();
   return *kind;
 }
 
-class Counter : public memory::OpenObject {
+class Counter : public pool::OpenObject {
  public:
   explicit Counter(std::shared_ptr<CounterObject> object)
       : OpenObject(object->number(), object->path()), object_(std::move(object)) {}
   ~Counter() override { close(); }
 
   static std::shared_ptr<Counter> create(Pool& pool, const std::string& name, bool overwrite = false) {
-    const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
+    const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& file, const std::string& label) {
       return std::make_shared<Counter>(CounterObject::create(edit, file, name, label));
     };
     return PoolAccess::create<Counter>(pool, counter_kind(), name, overwrite, make);
   }
   static std::shared_ptr<Counter> open(Pool& pool, const std::string& name) {
-    const auto reopen = [](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
+    const auto reopen = [](const std::shared_ptr<pool::PoolFile>& file, const pool::ObjectEntry& entry,
                            const std::string& label) {
       return std::make_shared<Counter>(CounterObject::open(file, entry, counter_kind(), label));
     };
@@ -110,8 +110,8 @@ class Counter : public memory::OpenObject {
     object_.reset();
   }
   CheckReport check() override { return object_->check(); }
-  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions&) override {
-    auto still = std::make_unique<memory::Quiesced>();
+  std::unique_ptr<pool::Quiesced> quiesce(const SnapshotOptions&) override {
+    auto still = std::make_unique<pool::Quiesced>();
     still->object = object_.get();
     still->items = 1;
     return still;
@@ -122,7 +122,7 @@ class Counter : public memory::OpenObject {
 };
 
 struct ObjectKinds : ::testing::Test {
-  memory::Folder folder{"/dev/shm"};
+  pool::Folder folder{"/dev/shm"};
   const std::string path = folder / "a.hold", copy = folder / "b.hold";
   void SetUp() override { counter_kind(); }
 
@@ -177,11 +177,11 @@ TEST_F(ObjectKinds, CheckReportsTheDamageOfANewKind) {
     Pool pool = Pool::open(path);
     Counter::create(pool, "hits");
     Counter::create(pool, "others");
-    offset = pool.objects().at(0).extents.at(0).offset + 2 * memory::kPage;
+    offset = pool.objects().at(0).extents.at(0).offset + 2 * pool::kPage;
   }
-  auto bytes = memory::read_all(path);
+  auto bytes = pool::read_all(path);
   bytes[offset] ^= 1;
-  memory::write_all(path, bytes);
+  pool::write_all(path, bytes);
   const CheckReport report = check(path, false);
   EXPECT_EQ(report.errors, std::vector<std::string>{path + ":hits: the number is damaged"});
   EXPECT_TRUE(check(path, false, "others").errors.empty());
@@ -197,21 +197,21 @@ TEST_F(ObjectKinds, OneKindIsRefusedAsAnother) {
 }
 
 TEST_F(ObjectKinds, AKindIsRegisteredOnce) {
-  struct Other final : memory::ObjectKind {
+  struct Other final : pool::ObjectKind {
     Other(std::uint32_t its_type, const char* its_name) : ObjectKind(its_type, 1, its_name) {}
-    void describe(const memory::Directory&, const memory::ObjectEntry&, const memory::ObjectPage&,
+    void describe(const pool::Directory&, const pool::ObjectEntry&, const pool::ObjectPage&,
                   ObjectInfo&) const override {}
-    CheckReport check(const std::shared_ptr<memory::PoolFile>&, const memory::ObjectEntry&,
+    CheckReport check(const std::shared_ptr<pool::PoolFile>&, const pool::ObjectEntry&,
                       const std::string&) const override {
       return {};
     }
   };
   const Other same_type(kCounterType, "other"), same_name(kCounterType + 1, "table");
-  expect_error<InvalidArgument>([&] { memory::register_kind(counter_kind()); }, "\"counter\" cannot be registered");
-  expect_error<InvalidArgument>([&] { memory::register_kind(same_type); },
+  expect_error<InvalidArgument>([&] { pool::register_kind(counter_kind()); }, "\"counter\" cannot be registered");
+  expect_error<InvalidArgument>([&] { pool::register_kind(same_type); },
                                 "its type 1000 is that of the kind \"counter\"");
-  expect_error<InvalidArgument>([&] { memory::register_kind(same_name); }, "its name is that of the kind \"table\"");
-  EXPECT_EQ(memory::find_kind(kCounterType + 1), nullptr);
+  expect_error<InvalidArgument>([&] { pool::register_kind(same_name); }, "its name is that of the kind \"table\"");
+  EXPECT_EQ(pool::find_kind(kCounterType + 1), nullptr);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace holdfast::test {
 namespace {
 
-using memory::expect_error;
+using pool::expect_error;
 
 constexpr std::size_t kWords = 40'000;
 
@@ -52,7 +52,7 @@ class DuringCopy : public system::Observer {
 };
 
 struct OpenKinds : ::testing::Test {
-  memory::Folder folder{"/dev/shm"}, disk{"/tmp"};
+  pool::Folder folder{"/dev/shm"}, disk{"/tmp"};
   const std::string path = folder / "a.hold", copy = disk / "b.hold";
   Pool pool = Pool::create(path);
   Checkpoint checkpoint = Checkpoint::create(pool, "model");
@@ -70,9 +70,9 @@ struct OpenKinds : ::testing::Test {
     return 0;
   }
   void flip(std::uint64_t offset) {
-    auto bytes = memory::read_all(path);
+    auto bytes = pool::read_all(path);
     bytes[offset] ^= 1;
-    memory::write_all(path, bytes);
+    pool::write_all(path, bytes);
   }
 };
 
@@ -196,14 +196,14 @@ TEST_F(OpenKinds, CheckFindsDamageInEachKind) {
   save(checkpoint, 5).wait();
   save(checkpoint, 6).wait();
   checkpoint.close();
-  const std::uint64_t word = offset_of("model", 0) + 2 * memory::kPage, block = offset_of("model", 1) + 8192;
-  const std::uint64_t tail = offset_of("journal", 1) + memory::kPage;
+  const std::uint64_t word = offset_of("model", 0) + 2 * pool::kPage, block = offset_of("model", 1) + 8192;
+  const std::uint64_t tail = offset_of("journal", 1) + pool::kPage;
   {
     Transaction unfinished(log, region);
     const std::uint64_t value = 1;
     ASSERT_EQ(unfinished.update(0, 8, &value, 8), LogStatus::ok);
-    const auto bytes = memory::read_all(path);  // as a crash here leaves it
-    memory::write_all(copy, bytes);
+    const auto bytes = pool::read_all(path);  // as a crash here leaves it
+    pool::write_all(copy, bytes);
   }
   EXPECT_EQ(check(copy, false, "journal").checked.back(), "the undo entries of a transaction that was not finished");
   log.close();

@@ -8,7 +8,7 @@
 #include "structures/gphash/protocol/geometry.hpp"
 #include "structures/gphash/protocol/tags.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 /// The items in up to eight slots of a bucket, those of one tag word. For tables in which a key word alone says whether its slot is
 /// occupied, while nothing changes these slots. Loops over eight words without a branch, for a compiler to make vector instructions
@@ -18,7 +18,7 @@ class BucketItems {
  public:
   static constexpr unsigned kSlots = 8;
 
-  [[gnu::always_inline]] BucketItems(const index::View<Shape>& view, unsigned rank, std::uint64_t bucket,
+  [[gnu::always_inline]] BucketItems(const gphash::View<Shape>& view, unsigned rank, std::uint64_t bucket,
                                      unsigned first) {
     const unsigned level = view.top_level - rank;
     const unsigned left = view.shape.slots() - first, slots = left < kSlots ? left : kSlots;
@@ -50,7 +50,7 @@ class BucketItems {
   [[gnu::always_inline]] std::uint64_t tags() const {
     std::uint64_t word = 0;
     for (unsigned s = 0; s < kSlots; ++s) {
-      word |= (key_[s] != 0 ? std::uint64_t{index::tag_of(hash_[s])} : index::kTagEmpty) << (8 * s);
+      word |= (key_[s] != 0 ? std::uint64_t{gphash::tag_of(hash_[s])} : gphash::kTagEmpty) << (8 * s);
     }
     return word;
   }
@@ -60,4 +60,4 @@ class BucketItems {
   LaneMask occupied_, by_first_, by_others_;
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

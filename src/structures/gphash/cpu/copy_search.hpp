@@ -9,42 +9,42 @@
 #include "structures/gphash/cpu/prefetch.hpp"
 #include "structures/gphash/protocol/recover.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 /// Counts a second copy and, if it is to be mended, drops it.
-template <index::SlotMemory Memory, class Shape>
-void drop_copy(const Memory& memory, const index::View<Shape>& view, const index::Candidates<Shape>& candidates,
-               const index::Place& place, unsigned j, bool repair, Scan& scan) {
+template <gphash::SlotMemory Memory, class Shape>
+void drop_copy(const Memory& memory, const gphash::View<Shape>& view, const gphash::Candidates<Shape>& candidates,
+               const gphash::Place& place, unsigned j, bool repair, Scan& scan) {
   ++scan.second_copies;
   --scan.items;
-  if (repair) index::drop_second_copy(memory, view, candidates, place, j);
+  if (repair) gphash::drop_second_copy(memory, view, candidates, place, j);
 }
 
 /// Takes items, and looks for their first copies many at a time: first at tags, then at the slots that tags point to. One item in
 /// twenty has a tag that matches another's; waiting for its slot each time would take longer than the rest.
 template <class Tile, class Memory, class Shape>
 class CopySearch {
-  static_assert(index::SlotTile<Tile, Memory, Shape>);
+  static_assert(gphash::SlotTile<Tile, Memory, Shape>);
   using Ask = Prefetch<Tile, Shape>;
-  using View = index::View<Shape>;
-  using Candidates = index::Candidates<Shape>;
+  using View = gphash::View<Shape>;
+  using Candidates = gphash::Candidates<Shape>;
 
  public:
   CopySearch(const Memory& memory, const View& view, bool repair, Scan& scan)
       : memory_(memory), view_(view), repair_(repair), scan_(scan) {}
 
   /// `view`: the caller's copy, whose address goes nowhere (groups.hpp). `place`: of the first of the slots.
-  [[gnu::always_inline]] void add(const View& view, const BucketItems<Tile, Shape>& items, const index::Place& place) {
+  [[gnu::always_inline]] void add(const View& view, const BucketItems<Tile, Shape>& items, const gphash::Place& place) {
     for (LaneMask left = items.by_first(); left != 0; left &= left - 1) {  // their tags are at hand
-      const index::Place at{place.rank, place.bucket, place.slot + lowest_bit(left)};
+      const gphash::Place at{place.rank, place.bucket, place.slot + lowest_bit(left)};
       const Candidates candidates = candidates_at(view, at, items.key(lowest_bit(left)));
-      const LaneMask before = index::lanes_before(view, at, 0);
-      suspect(view, candidates, at, 0, index::match_lanes(memory_, view, candidates, before));
+      const LaneMask before = gphash::lanes_before(view, at, 0);
+      suspect(view, candidates, at, 0, gphash::match_lanes(memory_, view, candidates, before));
     }
     for (LaneMask left = items.by_others(); left != 0; left &= left - 1) {
-      const index::Place at{place.rank, place.bucket, place.slot + lowest_bit(left)};
+      const gphash::Place at{place.rank, place.bucket, place.slot + lowest_bit(left)};
       const Candidates candidates = candidates_at(view, at, items.key(lowest_bit(left)));
-      const unsigned j = index::location_of(view, candidates, at);
+      const unsigned j = gphash::location_of(view, candidates, at);
       Ask::tags(view, candidates, j);
       new (waiting_.at(waiting_.count++)) Entry{candidates, at, j, 0};
       if (waiting_.count == kMany) look_at_tags();
@@ -59,7 +59,7 @@ class CopySearch {
   static constexpr std::size_t kMany = 64;
   struct Entry {
     Candidates candidates;
-    index::Place place;
+    gphash::Place place;
     unsigned j;
     LaneMask hits;
   };
@@ -69,10 +69,10 @@ class CopySearch {
     alignas(64) unsigned char storage[kMany * sizeof(Entry)];
   };
 
-  [[gnu::always_inline]] static Candidates candidates_at(const View& view, const index::Place& place,
+  [[gnu::always_inline]] static Candidates candidates_at(const View& view, const gphash::Place& place,
                                                          std::uint64_t key) {
-    const index::Slot* const slot = view.slot(place.rank, place.bucket, place.slot);
-    return Candidates(view, index::slot_key(view, slot, key, slot->word));
+    const gphash::Slot* const slot = view.slot(place.rank, place.bucket, place.slot);
+    return Candidates(view, gphash::slot_key(view, slot, key, slot->word));
   }
 
   HOLDFAST_FLATTEN void look_at_tags() {
@@ -80,15 +80,15 @@ class CopySearch {
     const Tile tile;
     for (std::size_t i = 0; i < waiting_.count; ++i) {
       const Candidates candidates = waiting_.at(i)->candidates;
-      const index::Place place = waiting_.at(i)->place;
+      const gphash::Place place = waiting_.at(i)->place;
       const unsigned j = waiting_.at(i)->j;
       const auto tags = tile.load_tags(memory_, view, candidates);
       const LaneMask same = tile.match(view, candidates, tags, candidates.tag());
-      suspect(view, candidates, place, j, same & index::lanes_before(view, place, j));
+      suspect(view, candidates, place, j, same & gphash::lanes_before(view, place, j));
     }
     waiting_.count = 0;
   }
-  [[gnu::always_inline]] void suspect(const View& view, const Candidates& candidates, const index::Place& place,
+  [[gnu::always_inline]] void suspect(const View& view, const Candidates& candidates, const gphash::Place& place,
                                       unsigned j, LaneMask hits) {
     if (hits == 0) return;
     for (LaneMask left = hits; left != 0; left &= left - 1) Ask::line(candidates.slot(view, lowest_bit(left)));
@@ -98,7 +98,7 @@ class CopySearch {
   [[gnu::noinline]] void look_at_slots() {
     for (std::size_t i = 0; i < suspects_.count; ++i) {
       const Entry& entry = *suspects_.at(i);
-      if (!index::holds_copy(memory_, view_, entry.candidates, entry.hits)) continue;
+      if (!gphash::holds_copy(memory_, view_, entry.candidates, entry.hits)) continue;
       drop_copy(memory_, view_, entry.candidates, entry.place, entry.j, repair_, scan_);
     }
     suspects_.count = 0;
@@ -111,4 +111,4 @@ class CopySearch {
   Queue waiting_, suspects_;
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -8,7 +8,7 @@
 #include "structures/gphash/cpu/cpu_machine.hpp"
 #include "structures/gphash/pair_check.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 void CpuMachine::recover() {
   const auto start = Clock::now();
@@ -137,4 +137,4 @@ void CpuMachine::check_errors(CheckReport& report) {
   report.errors.insert(report.errors.end(), damage.begin(), damage.end());
 }
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -12,7 +12,7 @@
 #include "structures/gphash/layout.hpp"
 #include "structures/gphash/pair_check.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 namespace {
 
@@ -195,7 +195,7 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
   std::vector<std::uint8_t> part(size);
   for (std::size_t i = 0; i < size; ++i) {
     const std::uint64_t hash = key_bytes_ == kVariableBytes
-                                   ? index::hash_of(work.key_part(work.base + i), seed_)
+                                   ? gphash::hash_of(work.key_part(work.base + i), seed_)
                                    : hash_of_key(work.keys + (work.base + i) * key_bytes_, key_bytes_, seed_);
     part[i] = static_cast<std::uint8_t>(((hash >> 32) * parts) >> 32);
     ++bounds[part[i] + 1];
@@ -241,10 +241,10 @@ void CpuMachine::run_share(Work work, Share& share) {
       mine.cells.settle(false);
       HOLDFAST_ASSERT(at <= progress.next && progress.next <= work.size);
       at = progress.next;
-      if (progress.outcome == index::Outcome::done) continue;
-      std::atomic<bool>& full = progress.outcome == index::Outcome::needs_slot ? share.index_full : share.heap_full;
+      if (progress.outcome == gphash::Outcome::done) continue;
+      std::atomic<bool>& full = progress.outcome == gphash::Outcome::needs_slot ? share.index_full : share.heap_full;
       if (!full && !make_space(progress.outcome, seen_growth, mine)) full = true;
-      if (full && (progress.outcome == index::Outcome::needs_slot || !await_cells(mine))) denied = at;
+      if (full && (progress.outcome == gphash::Outcome::needs_slot || !await_cells(mine))) denied = at;
     }
   }
   share.damaged += tally.damaged;
@@ -281,11 +281,11 @@ bool CpuMachine::await_cells(PerThread& mine) {
 }
 
 /// Grows what was missing, unless another thread did since. False if the medium is full.
-bool CpuMachine::make_space(index::Outcome need, std::uint64_t seen_growth, PerThread& mine) {
-  if (need == index::Outcome::needs_cell && find_cells(mine)) return true;
+bool CpuMachine::make_space(gphash::Outcome need, std::uint64_t seen_growth, PerThread& mine) {
+  if (need == gphash::Outcome::needs_cell && find_cells(mine)) return true;
   const std::unique_lock lock(geometry_);
   if (growth_ != seen_growth) return true;
-  if (need == index::Outcome::needs_cell) return grow_heap(0);
+  if (need == gphash::Outcome::needs_cell) return grow_heap(0);
   try {
     grow_index();
   } catch (const NoSpace&) {
@@ -343,12 +343,12 @@ void CpuMachine::stats(Stats& stats) const {
   stats.machine.threads = workers_.threads();
 }
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 std::unique_ptr<Machine> make_cpu_machine(gphash::TableObject& pool, const MachineOptions& options) {
   return std::make_unique<cpu::CpuMachine>(pool, options);
 }
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

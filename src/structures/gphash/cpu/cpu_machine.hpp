@@ -20,7 +20,7 @@
 #include "threads/gate.hpp"
 #include "threads/thread_team.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 class CpuMachine final : public Machine {
  public:
@@ -57,7 +57,7 @@ class CpuMachine final : public Machine {
   void run_share(Work work, Share& share);
   void partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
                  std::vector<std::size_t>& bounds);
-  bool make_space(index::Outcome need, std::uint64_t seen_growth, PerThread& mine);
+  bool make_space(gphash::Outcome need, std::uint64_t seen_growth, PerThread& mine);
   bool find_cells(PerThread& mine);
   bool await_cells(PerThread& mine);
   std::size_t export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n);
@@ -106,4 +106,4 @@ class CpuMachine final : public Machine {
   double recovery_ms_ = 0, last_resize_ms_ = 0, last_resize_alloc_ms_ = 0;
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -15,21 +15,21 @@
 #include "structures/gphash/protocol/run.hpp"
 #include "structures/gphash/view.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 /// The rows that one thread works on: `order[0..size)` relative to `base`, or base, base + 1, … without `order`.
 struct Work {
-  index::Rows rows;
+  gphash::Rows rows;
   const std::byte* keys = nullptr;             ///< (n, key_bytes), unaligned
   const std::uint64_t* key_offsets = nullptr;  ///< (n + 1,) of variable-length keys: where each begins
   const std::uint8_t* mask = nullptr;
   const std::uint32_t* order = nullptr;
   std::size_t base = 0;
   std::size_t size = 0;
-  index::Permits permits = {};
+  gphash::Permits permits = {};
   bool changes = false;
 
-  index::Part key_part(std::size_t row) const {
+  gphash::Part key_part(std::size_t row) const {
     return {keys + key_offsets[row], static_cast<std::uint32_t>(key_offsets[row + 1] - key_offsets[row])};
   }
   std::size_t row(std::size_t i) const { return base + (order ? order[i] : i); }
@@ -38,7 +38,7 @@ struct Work {
 /// How far a driver came. `done` means to the end it was given.
 struct Progress {
   std::size_t next = 0;
-  index::Outcome outcome = index::Outcome::done;
+  gphash::Outcome outcome = gphash::Outcome::done;
 };
 
 /// What a scan of slots found.
@@ -46,9 +46,9 @@ struct Scan {
   std::uint64_t items = 0;  ///< less those that were dropped; of a part it may be below zero, modulo 2^64
   std::uint64_t torn = 0;
   std::uint64_t second_copies = 0;
-  std::uint64_t left = 0;                  ///< bytes that variable-length pairs leave of their cells
-  std::vector<index::Slot*> shared_cells;  ///< slots whose cell an earlier slot names too
-  std::vector<std::string> damage;         ///< at most a few, in words
+  std::uint64_t left = 0;                   ///< bytes that variable-length pairs leave of their cells
+  std::vector<gphash::Slot*> shared_cells;  ///< slots whose cell an earlier slot names too
+  std::vector<std::string> damage;          ///< at most a few, in words
 
   void add(const Scan& other) {
     items += other.items;
@@ -80,7 +80,7 @@ class Driver {
                        Tally& tally) const = 0;
 
   /// The same for row 0, which has no mask, of a batch with one operation for all rows.
-  virtual index::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const = 0;
+  virtual gphash::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const = 0;
 
   /// Reads buckets [begin, end) of a rank, builds their tags, empties torn slots and marks live cells.
   virtual void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, heap::CellSet& cells,
@@ -90,24 +90,24 @@ class Driver {
   /// Drops second copies among buckets [begin, end) of a rank. For values in slots; else drop_shared.
   virtual void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Scan& scan) const = 0;
   /// Drops `slot`, or another of the same key and cell, if it is a second copy; if none is, keys share a cell: damage.
-  virtual void drop_shared(index::Slot* slot, bool repair, Scan& scan) const = 0;
+  virtual void drop_shared(gphash::Slot* slot, bool repair, Scan& scan) const = 0;
 
   virtual void carry_tags(const Layout& from, const Layout& to, unsigned level, std::uint64_t begin,
                           std::uint64_t end) const = 0;
   /// Takes slots [begin, end) of drained level `level` up. `recovering`: checks them first.
-  virtual void drain(index::Slot* level_slots, unsigned level, std::uint64_t begin, std::uint64_t end, bool recovering,
+  virtual void drain(gphash::Slot* level_slots, unsigned level, std::uint64_t begin, std::uint64_t end, bool recovering,
                      Drained& drained) const = 0;
   /// Durably empties `slots` slots.
-  virtual void clear(index::Slot* first, std::uint64_t slots) const = 0;
+  virtual void clear(gphash::Slot* first, std::uint64_t slots) const = 0;
   /// False where the model leaves a step out (structures/gphash/protocol/mutant.hpp).
-  virtual bool keeps(index::Step step) const = 0;
+  virtual bool keeps(gphash::Step step) const = 0;
 };
 
 /// The driver for this CPU (or for HOLDFAST_TILE=portable|avx2|avx512 in the environment), this shape and these flushes.
-std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+std::unique_ptr<Driver> make_driver(const gphash::RuntimeShape& shape, const pool::Persist& persist);
 
-std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
-std::unique_ptr<Driver> make_avx2_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
-std::unique_ptr<Driver> make_avx512_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+std::unique_ptr<Driver> make_portable_driver(const gphash::RuntimeShape& shape, const pool::Persist& persist);
+std::unique_ptr<Driver> make_avx2_driver(const gphash::RuntimeShape& shape, const pool::Persist& persist);
+std::unique_ptr<Driver> make_avx512_driver(const gphash::RuntimeShape& shape, const pool::Persist& persist);
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

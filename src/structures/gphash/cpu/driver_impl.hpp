@@ -12,7 +12,7 @@
 #include "structures/gphash/cpu/one_key.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 template <class Tile, class Shape, bool kMayFlush>
 class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
@@ -20,7 +20,7 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
   using Memory = typename Group::Memory;
   using Candidate = typename Group::Candidate;
   using Flight = typename Group::Flight;
-  static_assert(index::OperationTile<Tile, Memory, Shape>);
+  static_assert(gphash::OperationTile<Tile, Memory, Shape>);
 
  public:
   using MaintenanceDriver<Tile, Shape, kMayFlush>::MaintenanceDriver;
@@ -28,12 +28,12 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
   Progress run(const Work& work, std::size_t begin, std::size_t end, heap::ThreadCells& cells,
                Tally& tally) const override {
     const Memory memory(this->persist_, cells, tally);
-    const index::View<Shape> view = this->view_;  // a copy that no store through a user's pointer can change
+    const gphash::View<Shape> view = this->view_;  // a copy that no store through a user's pointer can change
     alignas(64) unsigned char storage[2 * kGroup * sizeof(Flight)];
     Flight* const flights = reinterpret_cast<Flight*>(storage);
     Flight* const early = flights + kGroup;  // searches among changes, of keys that nothing before them changes
     const bool mixed = work.changes && work.rows.ops != nullptr;
-    index::Outcome outcome = index::Outcome::done;
+    gphash::Outcome outcome = gphash::Outcome::done;
     for (std::size_t at = begin; at < end;) {
       std::size_t count = 0, early_count = 0;
       const std::size_t first = at;
@@ -45,7 +45,7 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
           Group::skip(work.rows, row);
           continue;
         }
-        const index::Key key = Group::Access::key_of(view, work, row);
+        const gphash::Key key = Group::Access::key_of(view, work, row);
         bool is_early = false;
         if (mixed) {
           const std::uint64_t hash = Candidate(view, key).hash();
@@ -70,25 +70,25 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
       HOLDFAST_ASSERT(stopped <= count);
       if (stopped != count) return {Group::position(work, first, flights[stopped].row), outcome};
     }
-    return {end, index::Outcome::done};
+    return {end, gphash::Outcome::done};
   }
 
-  index::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const override {
+  gphash::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const override {
     const Memory memory(this->persist_, cells, tally);
-    const index::View<Shape> view = this->view_;
+    const gphash::View<Shape> view = this->view_;
     return OneKey<Tile, Shape, kMayFlush>::run(view, memory, work, tally);
   }
 };
 
 template <class Tile>
-std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, const memory::Persist& persist) {
+std::unique_ptr<Driver> make_driver_for(const gphash::RuntimeShape& shape, const pool::Persist& persist) {
   // A shape takes a compiler ten seconds and a module 80 KB, so only keys of 8 bytes in the default configuration have one of
   // their own, and only they have code without flushes; the others ask at each.
-  if (shape.variable_) return std::make_unique<DriverImpl<Tile, index::RuntimeVariableShape, true>>(shape, persist);
-  if (shape.wide() || !index::is_default(shape))
-    return std::make_unique<DriverImpl<Tile, index::RuntimeShape, true>>(shape, persist);
-  if (persist.flushes()) return std::make_unique<DriverImpl<Tile, index::DefaultShape, true>>(shape, persist);
-  return std::make_unique<DriverImpl<Tile, index::DefaultShape, false>>(shape, persist);
+  if (shape.variable_) return std::make_unique<DriverImpl<Tile, gphash::RuntimeVariableShape, true>>(shape, persist);
+  if (shape.wide() || !gphash::is_default(shape))
+    return std::make_unique<DriverImpl<Tile, gphash::RuntimeShape, true>>(shape, persist);
+  if (persist.flushes()) return std::make_unique<DriverImpl<Tile, gphash::DefaultShape, true>>(shape, persist);
+  return std::make_unique<DriverImpl<Tile, gphash::DefaultShape, false>>(shape, persist);
 }
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

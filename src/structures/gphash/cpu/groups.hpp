@@ -11,14 +11,14 @@
 #include "core/both.hpp"
 #include "structures/gphash/cpu/item_access.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 /// Groups of operations. A group is a stage at a time, and all its prefetches are on their way together. A stage works on copies of
 /// the view and of a flight's candidates whose address it gives to no other function: after each load with acquire a compiler reads
 /// all else again, and asks again whether a key is the reserved one. Without copies a find in cache takes nearly twice as long.
 template <class Tile, class Shape, bool kMayFlush>
 struct Groups {
-  using View = index::View<Shape>;
+  using View = gphash::View<Shape>;
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
   using Ask = Prefetch<Tile, Shape>;
@@ -38,15 +38,15 @@ struct Groups {
 
   /// An operation between two stages.
   struct Flight {
-    Flight(std::size_t row_, const View& view, const index::Key& key) : row(row_), candidates(view, key) {}
+    Flight(std::size_t row_, const View& view, const gphash::Key& key) : row(row_), candidates(view, key) {}
     std::size_t row;
     Candidate candidates;
-    index::Look seen;
+    gphash::Look seen;
     Slot* slot;  ///< null: not there
     std::uint64_t word;
   };
 
-  static void skip(const index::Rows& rows, std::size_t row) {
+  static void skip(const gphash::Rows& rows, std::size_t row) {
     rows.statuses[row] = Status::not_run;
     if (rows.found) rows.found[row] = false;
     if (rows.scores) rows.scores[row] = 0;
@@ -55,7 +55,7 @@ struct Groups {
   }
 
   /// True if a pair that the row met, or that its answer was read from, is damaged. Then it does not run, or its answer goes.
-  static bool skip_damaged(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
+  static bool skip_damaged(const View& view, const Memory& memory, const gphash::Rows& rows, const Flight& flight,
                            bool answered, Tally& tally) {
     if (!Access::is_damaged(view, memory, flight, answered)) return false;
     ++tally.damaged;
@@ -70,7 +70,7 @@ struct Groups {
   }
 
   /// Answers `count` searches. `reserved`: the reserved key may be among them; without it, nothing has to ask.
-  static void find(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights, std::size_t count,
+  static void find(const View& view, const Memory& memory, const gphash::Rows& rows, Flight* flights, std::size_t count,
                    bool reserved, Tally& tally) {
     reserved ? find_group<true>(view, memory, rows, flights, count, tally)
              : inlined_find_group(view, memory, rows, flights, count, tally);
@@ -79,7 +79,7 @@ struct Groups {
   }
 
   /// Asks for the slots that `count` operations among changes will touch.
-  static void ask(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+  static void ask(const View& view, const Memory& memory, const gphash::Rows& rows, const Flight* flights,
                   std::size_t count, bool reserved) {
     return reserved ? ask_group<true>(view, memory, rows, flights, count)
                     : ask_group<false>(view, memory, rows, flights, count);
@@ -87,7 +87,7 @@ struct Groups {
 
   /// Carries out `count` operations. Where the group stopped, and why in `outcome`.
   static std::size_t change(const View& view, const Memory& memory, const Work& work, Flight* flights,
-                            std::size_t count, bool reserved, Tally& tally, index::Outcome& outcome) {
+                            std::size_t count, bool reserved, Tally& tally, gphash::Outcome& outcome) {
     if (reserved) return change_group<true>(view, memory, work, flights, count, tally, outcome);
     if constexpr (kInlinesChanges) {
       return inlined_change_group(view, memory, work, flights, count, tally, outcome);
@@ -111,9 +111,9 @@ struct Groups {
       if (count < kMost) address[count++] = first;
       if constexpr (Shape::kMayBeWide) {
         const std::byte* const last = first + view.slot_bytes() - 1;
-        const auto line_of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / memory::kLine; };
-        for (const std::byte* at = first + memory::kLine; line_of(at) <= line_of(last) && count < kMost;
-             at += memory::kLine)
+        const auto line_of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / pool::kLine; };
+        for (const std::byte* at = first + pool::kLine; line_of(at) <= line_of(last) && count < kMost;
+             at += pool::kLine)
           address[count++] = at;
       }
     }
@@ -123,14 +123,14 @@ struct Groups {
   };
 
   /// The slots that a change will touch: where the key may be, and where an insert would put it.
-  static void add_touched(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
+  static void add_touched(const View& view, const Memory& memory, const gphash::Rows& rows, std::size_t row,
                           const Candidate& candidates, Ahead& ahead) {
     const Tile tile;
     const auto tags = tile.load_tags(memory, view, candidates);
     ahead.add(view, candidates, tile.match(view, candidates, tags, candidates.tag()));
     if (!takes_value(rows.op_of(row))) return;
-    const LaneMask empty = tile.match(view, candidates, tags, index::kTagEmpty);
-    if (empty != 0) ahead.add(view, candidates.slot(view, index::choose_lane(view, candidates, empty)));
+    const LaneMask empty = tile.match(view, candidates, tags, gphash::kTagEmpty);
+    if (empty != 0) ahead.add(view, candidates.slot(view, gphash::choose_lane(view, candidates, empty)));
   }
 
   /// Asks for lines in a row. A prefetch whose page is not in the TLB holds up what comes after it until the page is
@@ -141,7 +141,7 @@ struct Groups {
 
   /// `kReserved`: the reserved key is among them.
   template <bool kReserved>
-  static void find_group(const View& whole_view, const Memory& memory, const index::Rows& rows, Flight* flights,
+  static void find_group(const View& whole_view, const Memory& memory, const gphash::Rows& rows, Flight* flights,
                          std::size_t count, Tally& tally) {
     const Tile tile;
     HOLDFAST_ASSERT(count <= kGroup);
@@ -150,7 +150,7 @@ struct Groups {
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       const Candidate candidates = flight->candidates;
       if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
-      const index::Look seen = index::look(tile, memory, view, candidates);
+      const gphash::Look seen = gphash::look(tile, memory, view, candidates);
       flight->seen = seen;
       ahead.add(view, candidates, seen.hits);
     }
@@ -159,7 +159,7 @@ struct Groups {
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       const Candidate candidates = flight->candidates;
       if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
-      index::Found found = index::confirm(tile, memory, view, candidates, flight->seen);
+      gphash::Found found = gphash::confirm(tile, memory, view, candidates, flight->seen);
       if (!found.settled) found = find_settled(whole_view, memory, flight->candidates, tally);
       flight->slot = found.item.slot;
       flight->word = found.item.word;
@@ -193,9 +193,9 @@ struct Groups {
     }
   }
 
-  [[gnu::noinline]] static index::Found find_settled(const View& view, const Memory& memory,
-                                                     const Candidate& candidates, Tally& tally) {
-    index::Found found = index::find_settled(Tile{}, memory, view, candidates);
+  [[gnu::noinline]] static gphash::Found find_settled(const View& view, const Memory& memory,
+                                                      const Candidate& candidates, Tally& tally) {
+    gphash::Found found = gphash::find_settled(Tile{}, memory, view, candidates);
     if (!found.settled) {
       ++tally.gave_up;
       found.item.word = kGaveUp;
@@ -205,13 +205,13 @@ struct Groups {
 
   /// The word of an absent item whose search gave up. Asked for once one has, so that answers of the others take no longer.
   static constexpr std::uint64_t kGaveUp = 1;
-  [[gnu::noinline]] static void skip_unsettled(const index::Rows& rows, const Flight* flights, std::size_t count) {
+  [[gnu::noinline]] static void skip_unsettled(const gphash::Rows& rows, const Flight* flights, std::size_t count) {
     for (const Flight* flight = flights; flight != flights + count; ++flight) {
       if (flight->slot == nullptr && flight->word == kGaveUp) skip(rows, flight->row);
     }
   }
 
-  static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
+  static void answer(const View& view, const Memory& memory, const gphash::Rows& rows, std::size_t row,
                      const Item& item) {
     rows.statuses[row] = item ? Status::found : Status::not_found;
     if (rows.found) rows.found[row] = static_cast<bool>(item);
@@ -219,7 +219,7 @@ struct Groups {
   }
 
   template <bool kReserved>
-  static void ask_group(const View& whole_view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+  static void ask_group(const View& whole_view, const Memory& memory, const gphash::Rows& rows, const Flight* flights,
                         std::size_t count) {
     const View view = whole_view;
     Ahead ahead;
@@ -233,7 +233,7 @@ struct Groups {
 
   template <bool kReserved>
   static std::size_t change_group(const View& whole_view, const Memory& memory, const Work& work, Flight* flights,
-                                  std::size_t count, Tally& tally, index::Outcome& outcome) {
+                                  std::size_t count, Tally& tally, gphash::Outcome& outcome) {
     HOLDFAST_ASSERT(count <= kGroup);
     const View view = whole_view;
     ask_group<kReserved>(view, memory, work.rows, flights, count);
@@ -242,7 +242,7 @@ struct Groups {
       const Flight& flight = flights[i];
       if (work.rows.verify && skip_damaged(view, memory, work.rows, flight, false, tally)) continue;
       if (!holdfast::changes(work.rows.op_of(flight.row))) {
-        const index::Found found = find_settled(whole_view, memory, flight.candidates, tally);
+        const gphash::Found found = find_settled(whole_view, memory, flight.candidates, tally);
         answer(view, memory, work.rows, flight.row, found.item);
         if (!found.settled) skip(work.rows, flight.row);
         continue;
@@ -250,33 +250,33 @@ struct Groups {
       const Candidate candidates = flight.candidates;
       if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
       outcome = change_one(view, memory, work, flight.row, candidates, tally);
-      if (outcome != index::Outcome::done) return i;
+      if (outcome != gphash::Outcome::done) return i;
     }
     return count;
   }
 
   // The groups that nearly all operations are in, as one function each with all that they call. It takes a compiler ten
   // seconds and more for each, so the other configurations do without in changes, and a sanitized build altogether.
-  HOLDFAST_FLATTEN static void inlined_find_group(const View& view, const Memory& memory, const index::Rows& rows,
+  HOLDFAST_FLATTEN static void inlined_find_group(const View& view, const Memory& memory, const gphash::Rows& rows,
                                                   Flight* flights, std::size_t count, Tally& tally) {
     find_group<false>(view, memory, rows, flights, count, tally);
   }
 
   HOLDFAST_FLATTEN static std::size_t inlined_change_group(const View& view, const Memory& memory, const Work& work,
                                                            Flight* flights, std::size_t count, Tally& tally,
-                                                           index::Outcome& outcome) {
+                                                           gphash::Outcome& outcome) {
     return change_group<false>(view, memory, work, flights, count, tally, outcome);
   }
 
-  static index::Outcome change_one(const View& view, const Memory& memory, const Work& work, std::size_t row,
-                                   const Candidate& candidates, Tally& tally) {
-    index::Run<std::uint32_t> run;
+  static gphash::Outcome change_one(const View& view, const Memory& memory, const Work& work, std::size_t row,
+                                    const Candidate& candidates, Tally& tally) {
+    gphash::Run<std::uint32_t> run;
     run.first = row;
     // ends: the holder of the claim does not wait for another
     for (unsigned tries = 1;; ++tries) {
       const Tile tile;
-      const auto outcome = index::apply_run(tile, memory, view, work.rows, run, candidates, work.permits);
-      if (outcome != index::Outcome::claim_missed) return outcome;
+      const auto outcome = gphash::apply_run(tile, memory, view, work.rows, run, candidates, work.permits);
+      if (outcome != gphash::Outcome::claim_missed) return outcome;
       ++tally.claim_misses;
       if (tries % 64 == 0) {
         sched_yield();
@@ -287,4 +287,4 @@ struct Groups {
   }
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -12,7 +12,7 @@
 #include "structures/gphash/cpu/simd/tile.hpp"
 #include "structures/gphash/cpu/verify.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 inline constexpr std::size_t kGroup =
     64;  ///< operations in flight: enough for every line-fill buffer; a bit of a word each
@@ -24,21 +24,21 @@ struct ItemAccess;
 /// Keys of one length, in the batch's array; values in slots or in cells of one size.
 template <class Tile, class Shape, bool kMayFlush>
 struct ItemAccess<Tile, Shape, kMayFlush, false> {
-  using View = index::View<Shape>;
+  using View = gphash::View<Shape>;
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Ask = Prefetch<Tile, Shape>;
 
-  static index::Key key_of(const View& view, const Work& work, std::size_t row) {
-    return index::given_key<Memory>(view, work.keys + row * view.key_bytes());
+  static gphash::Key key_of(const View& view, const Work& work, std::size_t row) {
+    return gphash::given_key<Memory>(view, work.keys + row * view.key_bytes());
   }
 
   /// Asks for what a search compares behind the slots that it looks at.
   template <class Flight>
-  static void prefetch_compared(const View&, const Memory&, const index::Rows&, const Flight*, std::size_t) {}
+  static void prefetch_compared(const View&, const Memory&, const gphash::Rows&, const Flight*, std::size_t) {}
 
   /// Asks for what the answers of searches are copied from.
   template <class Flight>
-  static void prefetch_found(const View& view, const index::Rows& rows, const Flight* flights, std::size_t count) {
+  static void prefetch_found(const View& view, const gphash::Rows& rows, const Flight* flights, std::size_t count) {
     const bool reads = !view.in_slot() && rows.out != nullptr && rows.value_bytes != 0;
     const bool scores = !view.in_slot() && rows.scores != nullptr;
     if (!reads && !scores) return;
@@ -56,7 +56,7 @@ struct ItemAccess<Tile, Shape, kMayFlush, false> {
   /// Among changes: asks for the value that a key's slots name now, or its score. Others may change them before it is read, so this is a
   /// hint.
   template <class Flight>
-  static void prefetch_changed(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+  static void prefetch_changed(const View& view, const Memory& memory, const gphash::Rows& rows, const Flight* flights,
                                std::size_t count) {
     const bool reads = rows.ops != nullptr && rows.out != nullptr && !view.in_slot() && rows.value_bytes != 0;
     const bool counts = view.score == Score::frequency;
@@ -81,7 +81,7 @@ struct ItemAccess<Tile, Shape, kMayFlush, false> {
   }
 
   /// The value of a row that was searched for, or zeros.
-  static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
+  static void answer(const View& view, const Memory& memory, const gphash::Rows& rows, std::size_t row,
                      const Item& item) {
     if (rows.scores) rows.scores[row] = item ? memory.load_value(view.score_of(item.word - 1)) : 0;
     std::byte* const to = reads_value(rows.op_of(row)) ? rows.result(row) : nullptr;
@@ -94,13 +94,13 @@ struct ItemAccess<Tile, Shape, kMayFlush, false> {
   }
 
  private:
-  static void prefetch_value(const index::Rows& rows, const std::byte* cell) {
-    const std::size_t bytes = std::min<std::size_t>(rows.value_bytes, kLinesAhead * memory::kLine);
-    for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
+  static void prefetch_value(const gphash::Rows& rows, const std::byte* cell) {
+    const std::size_t bytes = std::min<std::size_t>(rows.value_bytes, kLinesAhead * pool::kLine);
+    for (std::size_t at = 0; at < bytes; at += pool::kLine) Ask::line(cell + at);
     Ask::line(cell + bytes - 1);
   }
 
-  static void copy_value(const View& view, const Memory& memory, const index::Rows& rows, std::byte* to,
+  static void copy_value(const View& view, const Memory& memory, const gphash::Rows& rows, std::byte* to,
                          const Item& item) {
     const std::size_t bytes = rows.value_bytes;
     if (!view.in_slot()) {
@@ -116,26 +116,26 @@ struct ItemAccess<Tile, Shape, kMayFlush, false> {
 /// Pairs. The members are those above.
 template <class Tile, class Shape, bool kMayFlush>
 struct ItemAccess<Tile, Shape, kMayFlush, true> {
-  using View = index::View<Shape>;
+  using View = gphash::View<Shape>;
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
 
-  static index::Key key_of(const View& view, const Work& work, std::size_t row) {
-    const index::Part key = work.key_part(row);
-    return {index::hash_of(key, view.seed), key};
+  static gphash::Key key_of(const View& view, const Work& work, std::size_t row) {
+    const gphash::Part key = work.key_part(row);
+    return {gphash::hash_of(key, view.seed), key};
   }
 
   template <class Flight>
-  static void prefetch_compared(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+  static void prefetch_compared(const View& view, const Memory& memory, const gphash::Rows& rows, const Flight* flights,
                                 std::size_t count) {
     for (const Flight* flight = flights; flight != flights + count; ++flight)
       prefetch_pairs(view, memory, flight->candidates, flight->seen.hits, rows.blobs != nullptr);
   }
   template <class Flight>
-  static void prefetch_found(const View&, const index::Rows&, const Flight*, std::size_t) {}  // with what is compared
+  static void prefetch_found(const View&, const gphash::Rows&, const Flight*, std::size_t) {}  // with what is compared
 
   template <class Flight>
-  static void prefetch_changed(const View& view, const Memory& memory, const index::Rows&, const Flight* flights,
+  static void prefetch_changed(const View& view, const Memory& memory, const gphash::Rows&, const Flight* flights,
                                std::size_t count) {
     const Tile tile;
     for (const Flight* flight = flights; flight != flights + count; ++flight) {
@@ -150,10 +150,10 @@ struct ItemAccess<Tile, Shape, kMayFlush, true> {
     return cpu::is_damaged(Tile{}, memory, view, flight.candidates, answered && flight.slot ? flight.word : 0);
   }
 
-  static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
+  static void answer(const View& view, const Memory& memory, const gphash::Rows& rows, std::size_t row,
                      const Item& item) {
     if (!item || rows.blobs == nullptr || !reads_value(rows.op_of(row))) return;
-    const index::Part value = index::pair_at(memory, view, item.word).value;
+    const gphash::Part value = gphash::pair_at(memory, view, item.word).value;
     std::byte* const to = rows.arena->take(value.size);
     memory.read_bytes(to, value.data, value.size);
     rows.blobs[row] = {to, value.size};
@@ -171,10 +171,10 @@ struct ItemAccess<Tile, Shape, kMayFlush, true> {
       const heap::CellWord pair{word};
       const std::byte* const cell = view.heap + pair.begin();
       const std::size_t lines = whole ? kLinesAhead : 2;
-      const std::size_t bytes = std::min<std::size_t>(pair.pair_bytes(), lines * memory::kLine);
-      for (std::size_t at = 0; at < bytes; at += memory::kLine) Prefetch<Tile, Shape>::line(cell + at);
+      const std::size_t bytes = std::min<std::size_t>(pair.pair_bytes(), lines * pool::kLine);
+      for (std::size_t at = 0; at < bytes; at += pool::kLine) Prefetch<Tile, Shape>::line(cell + at);
     }
   }
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -21,7 +21,7 @@
 #include "structures/gphash/view.hpp"
 #include "threads/thread_team.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 /// What a machine decides about a table, beyond what its pool says.
 struct TableOptions {
@@ -176,7 +176,7 @@ Scan LevelMaintenance<Pool>::scan_table(heap::CellSet& cells, bool repair) {
 template <class Pool>
 void LevelMaintenance<Pool>::drop_second_copies(bool repair, Scan& total) {
   if (!layout_.in_slot()) {
-    for (index::Slot* const slot : total.shared_cells) driver_.drop_shared(slot, repair, total);
+    for (gphash::Slot* const slot : total.shared_cells) driver_.drop_shared(slot, repair, total);
     return;
   }
   look_for_copies(repair, total);
@@ -198,7 +198,7 @@ std::uint64_t LevelMaintenance<Pool>::recover() {
   Scan scan = scan_table(cells_, repair);
   refuse_damage(scan.damage);
   mended_ = {scan.torn, scan.second_copies, 0, 0};
-  if (repair && pool_.shape().is_resizing && driver_.keeps(index::Step::finish_resize)) {
+  if (repair && pool_.shape().is_resizing && driver_.keeps(gphash::Step::finish_resize)) {
     // An item can lie below and above; which cells are live is known when it no longer does.
     drain_lower_levels(true);
     reset_tags();
@@ -213,7 +213,7 @@ std::uint64_t LevelMaintenance<Pool>::recover() {
 template <class Pool>
 void LevelMaintenance<Pool>::drain_lower_levels(bool recovering) {
   for (unsigned level = 0; level < layout_.bottom_level();) {
-    index::Slot* const slots = pool_.level(level);
+    gphash::Slot* const slots = pool_.level(level);
     if (slots == nullptr) {
       ++level;
       continue;
@@ -274,8 +274,8 @@ template <class Pool>
 std::uint64_t LevelMaintenance<Pool>::held_claims() const {
   const std::uint64_t apart = std::uint64_t{layout_.words_per_bucket()} << layout_.shape.levels();
   std::uint64_t held = 0;
-  for (std::uint64_t at = 0; at < layout_.reserved_index(); at += apart) held += index::is_claimed(layout_.tags[at]);
-  return held + index::is_claimed(layout_.tags[layout_.reserved_index()]);
+  for (std::uint64_t at = 0; at < layout_.reserved_index(); at += apart) held += gphash::is_claimed(layout_.tags[at]);
+  return held + gphash::is_claimed(layout_.tags[layout_.reserved_index()]);
 }
 
 template <class Pool>
@@ -286,4 +286,4 @@ void LevelMaintenance<Pool>::refuse_damage(const std::vector<std::string>& damag
                     pool_.path());
 }
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

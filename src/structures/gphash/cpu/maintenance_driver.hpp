@@ -14,7 +14,7 @@
 #include "structures/gphash/protocol/recover.hpp"
 #include "structures/gphash/slot_damage.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 /// The half of a driver that works on ranges of slots instead of rows of a batch.
 template <class Tile, class Shape, bool kMayFlush>
@@ -26,7 +26,7 @@ class MaintenanceDriver : public Driver {
   using Items = BucketItems<Tile, Shape>;
 
  public:
-  MaintenanceDriver(const index::RuntimeShape& shape, const memory::Persist& persist) : persist_(persist) {
+  MaintenanceDriver(const gphash::RuntimeShape& shape, const pool::Persist& persist) : persist_(persist) {
     if constexpr (!Shape::kFixed) view_.shape = Shape(shape);
     if constexpr (Shape::kFixed && Shape::kMayBeWide) view_.shape.key_words_ = shape.key_words_;
     static_cast<void>(shape);
@@ -42,7 +42,7 @@ class MaintenanceDriver : public Driver {
             Scan& scan) const final {
     const CellFree owned(persist_);
     const Memory& memory = owned.memory;
-    const index::View<Shape> view = view_;
+    const gphash::View<Shape> view = view_;
     for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
       std::uint64_t* const tags = view.tags + view.tag_index(rank, bucket);
       for (unsigned first = 0; first < view.shape.slots(); first += 8) {
@@ -62,7 +62,7 @@ class MaintenanceDriver : public Driver {
   HOLDFAST_FLATTEN void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair,
                                     Scan& scan) const final {
     CellFree reader(persist_);
-    const index::View<Shape> view = view_;
+    const gphash::View<Shape> view = view_;
     CopySearch<Tile, Memory, Shape> search(reader.memory, view, repair, scan);
     for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
       for (unsigned first = 0; first < view.shape.slots(); first += 8) {
@@ -77,17 +77,17 @@ class MaintenanceDriver : public Driver {
     if (key == 0) return;  // dropped with another of its copies
     const std::uint64_t before = scan.second_copies;
     CellFree reader(persist_);
-    const Candidate candidates(view_, index::slot_key(view_, slot, key, slot->word));
+    const Candidate candidates(view_, gphash::slot_key(view_, slot, key, slot->word));
     // Which copy counts is a matter of their places, whichever of the two the scan met first.
     for (LaneMask left = candidates.distinct(view_); left != 0; left &= left - 1) {
       const unsigned lane = lowest_bit(left);
       Slot* const other = candidates.slot(view_, lane);
-      if (index::holds_key(reader.memory, view_, candidates, other) &&
+      if (gphash::holds_key(reader.memory, view_, candidates, other) &&
           __atomic_load_n(&other->word, __ATOMIC_RELAXED) == __atomic_load_n(&slot->word, __ATOMIC_RELAXED)) {
         const auto [place, j] = candidates.place(view_, lane);
         const LaneMask hits =
-            index::match_lanes(reader.memory, view_, candidates, index::lanes_before(view_, place, j));
-        if (!index::holds_copy(reader.memory, view_, candidates, hits)) continue;
+            gphash::match_lanes(reader.memory, view_, candidates, gphash::lanes_before(view_, place, j));
+        if (!gphash::holds_copy(reader.memory, view_, candidates, hits)) continue;
         drop_copy(reader.memory, view_, candidates, place, j, repair, scan);
       }
     }
@@ -102,7 +102,7 @@ class MaintenanceDriver : public Driver {
     const auto source = view_as<Shape>(from);
     const auto target = view_as<Shape>(to);
     for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
-      index::carry_tags(reader.memory, source, target, level, bucket);
+      gphash::carry_tags(reader.memory, source, target, level, bucket);
     }
   }
 
@@ -118,11 +118,12 @@ class MaintenanceDriver : public Driver {
       const std::uint64_t key = slot->key, word = slot->word;
       if (key == 0 && (word == 0 || view_.key_decides())) continue;
       if (recovering && !belongs(memory, level, i / view_.shape.slots(), slot, drained)) continue;
-      index::Rehashed result;
-      while ((result = index::rehash_slot(tile, memory, view_, slot)) == index::Rehashed::busy) __builtin_ia32_pause();
-      drained.moved += result == index::Rehashed::moved;
-      drained.cleared += result == index::Rehashed::cleared;
-      if (result == index::Rehashed::needs_level) {
+      gphash::Rehashed result;
+      while ((result = gphash::rehash_slot(tile, memory, view_, slot)) == gphash::Rehashed::busy)
+        __builtin_ia32_pause();
+      drained.moved += result == gphash::Rehashed::moved;
+      drained.cleared += result == gphash::Rehashed::cleared;
+      if (result == gphash::Rehashed::needs_level) {
         drained.needs_level = true;
         return;
       }
@@ -133,22 +134,22 @@ class MaintenanceDriver : public Driver {
     const CellFree owned(persist_);
     const Memory& memory = owned.memory;
     std::uint64_t word = 0;
-    std::uint8_t tag = index::kTagEmpty;
-    switch (index::inspect_reserved(memory, view_, word)) {
-      case index::SlotState::occupied:
+    std::uint8_t tag = gphash::kTagEmpty;
+    switch (gphash::inspect_reserved(memory, view_, word)) {
+      case gphash::SlotState::occupied:
         tag = Candidate(view_, 0).tag();
         ++scan.items;
         if (!view_.in_slot() && !mark_live(cells, word, scan)) {
           scan.damage.push_back("key 0 shares its cell with another key");
         }
         break;
-      case index::SlotState::torn:
+      case gphash::SlotState::torn:
         ++scan.torn;
-        if (repair) index::clear_torn(memory, view_.reserved_slot);
+        if (repair) gphash::clear_torn(memory, view_.reserved_slot);
         break;
-      case index::SlotState::empty: break;
-      case index::SlotState::misplaced:
-      case index::SlotState::no_cell: scan.damage.push_back("the reserved slot is damaged");
+      case gphash::SlotState::empty: break;
+      case gphash::SlotState::misplaced:
+      case gphash::SlotState::no_cell: scan.damage.push_back("the reserved slot is damaged");
     }
     memory.poke(view_.tags + view_.reserved_index() + 1, tag);
   }
@@ -165,19 +166,19 @@ class MaintenanceDriver : public Driver {
     memory.fence();
   }
 
-  bool keeps(index::Step step) const final { return Memory::keeps(step); }
+  bool keeps(gphash::Step step) const final { return Memory::keeps(step); }
 
  protected:
-  index::View<Shape> view_;
+  gphash::View<Shape> view_;
   Layout layout_;  ///< the same, for messages
-  memory::Persist persist_;
+  pool::Persist persist_;
 
  private:
   static constexpr std::size_t kLinesAhead = 16;
 
   /// A memory for work that takes and frees no cell.
   struct CellFree {
-    explicit CellFree(const memory::Persist& persist) : memory(persist, cells, tally) {}
+    explicit CellFree(const pool::Persist& persist) : memory(persist, cells, tally) {}
     reclaim::Epochs epochs;
     heap::Cells none{epochs};
     heap::ThreadCells cells{none};
@@ -193,14 +194,14 @@ class MaintenanceDriver : public Driver {
       std::uint64_t key = 0, word = 0;
       std::uint8_t tag = 0;
       Slot* const slot = view_.slot(rank, bucket, s);
-      const index::SlotState state = index::inspect_slot(memory, view_, rank, bucket, slot, key, word, tag);
-      if (state == index::SlotState::empty) continue;
-      if (state == index::SlotState::torn) {
+      const gphash::SlotState state = gphash::inspect_slot(memory, view_, rank, bucket, slot, key, word, tag);
+      if (state == gphash::SlotState::empty) continue;
+      if (state == gphash::SlotState::torn) {
         ++scan.torn;
-        if (repair) index::clear_torn(memory, slot);
+        if (repair) gphash::clear_torn(memory, slot);
         continue;
       }
-      if (state != index::SlotState::occupied) {
+      if (state != gphash::SlotState::occupied) {
         if (scan.damage.size() < 16)
           scan.damage.push_back(describe({state, view_.top_level - rank, s, bucket, key, word}, layout_));
         continue;
@@ -215,34 +216,34 @@ class MaintenanceDriver : public Driver {
   /// False if a slot that was read before names the cell, too.
   static bool mark_live(heap::CellSet& cells, std::uint64_t word, Scan& scan) {
     if (!cells.mark_live(word)) return false;
-    scan.left += index::ItemKindOf<Shape>::left(word);
+    scan.left += gphash::ItemKindOf<Shape>::left(word);
     return true;
   }
 
   // Rehashing looks this many items ahead: at the tags of an item, and later at the slot that it will likely take.
   void prefetch_tags_of(const Slot* slot) const {
-    if (slot->key != 0) Ask::tags(view_, Candidate(view_, index::slot_key(view_, slot, slot->key, slot->word)));
+    if (slot->key != 0) Ask::tags(view_, Candidate(view_, gphash::slot_key(view_, slot, slot->key, slot->word)));
   }
   void prefetch_target_of(const Memory& memory, const Slot* slot) const {
     if (slot->key == 0) return;
-    const Candidate candidates(view_, index::slot_key(view_, slot, slot->key, slot->word));
+    const Candidate candidates(view_, gphash::slot_key(view_, slot, slot->key, slot->word));
     const Tile tile;
-    const LaneMask empty = tile.match(view_, candidates, tile.load_tags(memory, view_, candidates), index::kTagEmpty);
-    if (empty != 0) Ask::line(candidates.slot(view_, index::choose_lane(view_, candidates, empty)));
+    const LaneMask empty = tile.match(view_, candidates, tile.load_tags(memory, view_, candidates), gphash::kTagEmpty);
+    if (empty != 0) Ask::line(candidates.slot(view_, gphash::choose_lane(view_, candidates, empty)));
   }
 
   /// False, with a report, if a slot of a drained level holds what cannot be.
   bool belongs(const Memory& memory, unsigned level, std::uint64_t bucket, const Slot* slot, Drained& drained) const {
     const std::uint64_t key = slot->key, word = slot->word;
     if (!view_.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
-    const Candidate candidates(view_, index::slot_key(view_, slot, key, word));
+    const Candidate candidates(view_, gphash::slot_key(view_, slot, key, word));
     bool here = false;
     for (unsigned j = 0; j < view_.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
-    here &= !view_.wide() || index::has_own_hash(memory, view_, slot, key);
-    if (here && (view_.in_slot() || index::ItemKindOf<Shape>::has_cell(memory, view_, word))) return true;
+    here &= !view_.wide() || gphash::has_own_hash(memory, view_, slot, key);
+    if (here && (view_.in_slot() || gphash::ItemKindOf<Shape>::has_cell(memory, view_, word))) return true;
     drained.damage.push_back(describe_misplaced(layout_, level, bucket, key));
     return false;
   }
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

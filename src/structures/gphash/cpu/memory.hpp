@@ -24,7 +24,7 @@
 #include "structures/gphash/protocol/mutant.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 /// What one thread counts while it works; added up at the end of a batch.
 struct Tally {
@@ -51,22 +51,22 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   /// Slots are read just to know what to prefetch.
   static constexpr bool kLooksAhead = true;
 
-  CpuMemory(const memory::Persist& persist, heap::ThreadCells& cells, Tally& tally)
+  CpuMemory(const pool::Persist& persist, heap::ThreadCells& cells, Tally& tally)
       : persist_(persist), cells_(cells), tally_(tally) {}
 
-  static constexpr bool keeps(index::Step) { return true; }
+  static constexpr bool keeps(gphash::Step) { return true; }
   static constexpr bool keeps(heap::Step) { return true; }
 
   std::uint64_t load(const std::uint64_t* word) const { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   void store(std::uint64_t* word, std::uint64_t value) const { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
   /// Both words of an empty slot; a crash may keep one of them, which is as good as none.
-  void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+  void store_pair(gphash::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     store(&slot->key, key);
     HOLDFAST_FAILPOINT(slot_half_written);
     store(&slot->word, word);
   }
   /// Stores to one line become durable in program order on a CPU.
-  void order(const index::Slot*) const {}
+  void order(const gphash::Slot*) const {}
   void flush(const void* address, std::size_t bytes) const {
     if (kMayFlush && persist_.flushes()) persist_.flush(address, bytes);
   }
@@ -76,9 +76,9 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   // Readers look at the pool itself: there is no copy to keep.
   template <class Word>
   void show_words(std::uint64_t*, unsigned, const Word&) const {}
-  void show(index::Slot*, std::uint64_t, std::uint64_t) const {}
-  void show_word(index::Slot*, std::uint64_t) const {}
-  void hide(index::Slot*) const {}
+  void show(gphash::Slot*, std::uint64_t, std::uint64_t) const {}
+  void show_word(gphash::Slot*, std::uint64_t) const {}
+  void hide(gphash::Slot*) const {}
 
   std::uint64_t peek(const std::uint64_t* word) const { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   void poke(std::uint64_t* word, std::uint64_t value) const { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
@@ -112,7 +112,7 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   }
   /// The word for a pair of `bytes` bytes in a fresh cell, or 0.
   template <class Shape>
-  std::uint64_t take_pair(const index::View<Shape>& view, std::uint32_t bytes, bool adds_key) const {
+  std::uint64_t take_pair(const gphash::View<Shape>& view, std::uint32_t bytes, bool adds_key) const {
     const unsigned size_class = heap::class_of(bytes);
     const auto enter = [&](std::uint64_t slab, unsigned c) { heap::enter_slab(*this, view.heap_view(), slab, c); };
     const std::uint64_t begin = cells_.take(size_class, adds_key, enter);
@@ -142,7 +142,7 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   }
 
   void count_items(int change) const { tally_.items += change; }
-  void note_move(const index::Slot* from, const index::Slot* to) const {
+  void note_move(const gphash::Slot* from, const gphash::Slot* to) const {
     ++tally_.moves;
     if (tally_.moved != nullptr) tally_.moved->add(from, to);
   }
@@ -153,12 +153,12 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   }
 
  private:
-  const memory::Persist& persist_;
+  const pool::Persist& persist_;
   heap::ThreadCells& cells_;
   Tally& tally_;
 };
-static_assert(index::OperationMemory<CpuMemory<void, true>, index::DefaultVariableShape>);
-static_assert(index::OperationMemory<CpuMemory<void, false>, index::DefaultShape> &&
+static_assert(gphash::OperationMemory<CpuMemory<void, true>, gphash::DefaultVariableShape>);
+static_assert(gphash::OperationMemory<CpuMemory<void, false>, gphash::DefaultShape> &&
               heap::SlabMemory<CpuMemory<void, false>>);
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -3,24 +3,24 @@
 
 #include "structures/gphash/cpu/groups.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 template <class Tile, class Shape, bool kMayFlush>
 struct OneKey : private Groups<Tile, Shape, kMayFlush> {
   using Base = Groups<Tile, Shape, kMayFlush>;
 
   /// Runs row 0, which has no mask, and the operation of all rows.
-  static index::Outcome run(const typename Base::View& view, const typename Base::Memory& memory, const Work& work,
-                            Tally& tally) {
+  static gphash::Outcome run(const typename Base::View& view, const typename Base::Memory& memory, const Work& work,
+                             Tally& tally) {
     typename Base::Flight flight(0, view, Base::Access::key_of(view, work, 0));
     if (work.changes) {
       if (work.rows.verify && Base::skip_damaged(view, memory, work.rows, flight, false, tally)) {
-        return index::Outcome::done;
+        return gphash::Outcome::done;
       }
       return Base::change_one(view, memory, work, 0, flight.candidates, tally);
     }
     find(view, memory, work, flight, tally);
-    return index::Outcome::done;
+    return gphash::Outcome::done;
   }
 
  private:
@@ -28,7 +28,7 @@ struct OneKey : private Groups<Tile, Shape, kMayFlush> {
                                     const Work& work, typename Base::Flight& flight, Tally& tally) {
     const Tile tile;
     const typename Base::Candidate candidates = flight.candidates;
-    index::Found found = index::confirm(tile, memory, view, candidates, index::look(tile, memory, view, candidates));
+    gphash::Found found = gphash::confirm(tile, memory, view, candidates, gphash::look(tile, memory, view, candidates));
     if (!found.settled) found = Base::find_settled(view, memory, flight.candidates, tally);
     if (!found.settled) return Base::skip(work.rows, 0);
     Base::answer(view, memory, work.rows, 0, found.item);
@@ -38,4 +38,4 @@ struct OneKey : private Groups<Tile, Shape, kMayFlush> {
   }
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

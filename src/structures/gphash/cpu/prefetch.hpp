@@ -12,12 +12,12 @@
 #define HOLDFAST_FLATTEN [[gnu::flatten]]
 #endif
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 template <class Tile, class Shape>
 struct Prefetch {
-  using View = index::View<Shape>;
-  using Candidates = index::Candidates<Shape>;
+  using View = gphash::View<Shape>;
+  using Candidates = gphash::Candidates<Shape>;
 
   /// Volatile, because GCC takes a function that only prefetches for one without effect, and drops calls of it.
   [[gnu::always_inline]] static void line(const void* address) {
@@ -28,12 +28,12 @@ struct Prefetch {
   static void tags(const View& view, const Candidates& candidates) {
     if (candidates.is_reserved()) return;
     tags(view, candidates, view.shape.hashes());
-    if (group_bytes(view) > memory::kLine) line(candidates.version_lock(view));
+    if (group_bytes(view) > pool::kLine) line(candidates.version_lock(view));
   }
   /// The tags of its first `count` hash locations.
   static void tags(const View& view, const Candidates& candidates, unsigned count) {
     for (unsigned j = 0; j < count; ++j) {
-      if (group_bytes(view) <= memory::kLine) {
+      if (group_bytes(view) <= pool::kLine) {
         line(view.tags + view.version_lock_index(candidates.location(j)));
       } else {
         for (unsigned rank = 0; rank < view.shape.levels(); ++rank) line(candidates.tags(view, rank, j));
@@ -45,4 +45,4 @@ struct Prefetch {
   static unsigned group_bytes(const View& view) { return (8u << view.shape.levels()) * view.words_per_bucket(); }
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

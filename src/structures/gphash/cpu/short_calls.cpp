@@ -9,7 +9,7 @@
 #include "structures/gphash/cpu/cpu_machine.hpp"
 #include "structures/gphash/pair_check.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 /// What the calls of one thread have counted: written by that thread alone, read by all.
 struct alignas(64) CpuMachine::Caller {
@@ -86,7 +86,7 @@ std::size_t CpuMachine::run_few(const Batch& batch, OpSet ops, std::uint64_t sco
   Tally tally;
   std::size_t next;
   if (batch.size == 1 && batch.mask == nullptr && batch.ops == nullptr) {
-    next = driver_->run_one(work, caller->cells, tally) == index::Outcome::done ? 1 : 0;
+    next = driver_->run_one(work, caller->cells, tally) == gphash::Outcome::done ? 1 : 0;
   } else {
     next = driver_->run(work, from, batch.size, caller->cells, tally).next;
   }
@@ -97,4 +97,4 @@ std::size_t CpuMachine::run_few(const Batch& batch, OpSet ops, std::uint64_t sco
   return next;
 }
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -13,7 +13,7 @@
 #include "holdfast/error.hpp"
 #include "system/calls.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 class TagMemory {
  public:
@@ -60,4 +60,4 @@ class TagMemory {
   std::size_t mapped_ = 0;
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -15,12 +15,12 @@
 #include "structures/gphash/protocol/geometry.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The copies of one level, or of the reserved slot.
 struct CachedSlots {
-  const index::Slot* of = nullptr;  ///< in the pool
-  std::uint64_t bytes = 0;          ///< of the pool's slots
+  const gphash::Slot* of = nullptr;  ///< in the pool
+  std::uint64_t bytes = 0;           ///< of the pool's slots
   std::uint64_t* keys =
       nullptr;  ///< the slots' first words; of a level with maps those of position 0, and of all others
   std::uint64_t* words = nullptr;
@@ -36,7 +36,7 @@ struct CacheView {
   unsigned bucket_slots = 1;
   std::uint64_t per_slot = 0;    ///< of wide slots: 2^64 / their words, rounded up
   std::uint64_t per_bucket = 0;  ///< 2^64 / bucket_slots, rounded up
-  CachedSlots part[index::kMaxLevels + 1];
+  CachedSlots part[gphash::kMaxLevels + 1];
   MapView buckets;  ///< numbered rank by rank, in the order of their addresses
   ValueView values;
 
@@ -44,7 +44,7 @@ struct CacheView {
   /// Buckets have numbers, and those that have a copy are in maps; without maps none has one.
   HOLDFAST_BOTH bool partial() const { return parts != 0 && part[0].mapped; }
   HOLDFAST_BOTH bool resident() const { return any() && !partial(); }
-  HOLDFAST_BOTH unsigned slot_words() const { return index::slot_bytes(key_words) / 8; }
+  HOLDFAST_BOTH unsigned slot_words() const { return gphash::slot_bytes(key_words) / 8; }
   HOLDFAST_BOTH void set_shape(unsigned words_of_key, unsigned slots_of_bucket = 1) {
     key_words = words_of_key;
     bucket_slots = slots_of_bucket;
@@ -74,7 +74,7 @@ struct CacheView {
   }
 
   /// The number of the bucket that a slot is in; kNoPosition: it is the reserved slot.
-  HOLDFAST_BOTH std::uint64_t bucket_of(const index::Slot* slot) const {
+  HOLDFAST_BOTH std::uint64_t bucket_of(const gphash::Slot* slot) const {
     for (unsigned i = 0; i < parts; ++i) {
       const std::uint64_t at = reinterpret_cast<std::uintptr_t>(slot) - reinterpret_cast<std::uintptr_t>(part[i].of);
       if (at < part[i].bytes && part[i].mapped) return part[i].first + bucket_at(slot_at(at / 8));
@@ -83,7 +83,7 @@ struct CacheView {
   }
 
   /// The number of a slot, bucket by bucket; kNoPosition: it is in none.
-  HOLDFAST_BOTH std::uint64_t number_of(const index::Slot* slot) const {
+  HOLDFAST_BOTH std::uint64_t number_of(const gphash::Slot* slot) const {
     for (unsigned i = 0; i < parts; ++i) {
       const std::uint64_t at = reinterpret_cast<std::uintptr_t>(slot) - reinterpret_cast<std::uintptr_t>(part[i].of);
       if (at < part[i].bytes && part[i].mapped) return part[i].first * bucket_slots + slot_at(at / 8);
@@ -101,4 +101,4 @@ struct CacheView {
   }
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "threads/binary_semaphore.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Every change that was enqueued has run when the last one has: each follows the one before, and becomes the last one itself.
 class ChangeOrder {
@@ -44,4 +44,4 @@ class ChangeOrder {
   std::string failure_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -5,7 +5,7 @@
 
 #include "core/both.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 inline constexpr unsigned kHintsOfSet = 4;
 
@@ -21,4 +21,4 @@ struct DirectoryView {
   HOLDFAST_BOTH std::uint64_t* record(std::uint64_t position) const { return records + position * words; }
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

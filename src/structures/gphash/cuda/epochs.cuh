@@ -9,7 +9,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/state.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// True if a search in a graph comes too late: what it would read is gone. It asks when it has joined an epoch, and the thread that
 /// takes arrays away changes the generation first, and then waits until no search is inside.
@@ -36,4 +36,4 @@ __device__ inline void settle(DeviceState* state) {
   }
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

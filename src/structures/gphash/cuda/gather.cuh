@@ -8,16 +8,16 @@
 #include "structures/gphash/cuda/tile.cuh"
 #include "structures/gphash/protocol/run.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Copies in units of 16 bytes, or of 8 where an array is not aligned to more. All lanes of a warp call.
 template <class Shape>
 class Gather {
  public:
-  __device__ Gather(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows)
+  __device__ Gather(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const gphash::Rows& rows)
       : Gather(tile, memory, view, rows, view.heap) {}
   /// Cells that lie elsewhere than in the heap.
-  __device__ Gather(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows,
+  __device__ Gather(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const gphash::Rows& rows,
                     std::byte* cells)
       : tile_(tile), memory_(memory), view_(view), rows_(rows), cells_(cells) {}
 
@@ -149,8 +149,8 @@ class Gather {
   const WarpTile& tile_;
   const CudaMemory& memory_;
   const View<Shape>& view_;
-  const index::Rows& rows_;
+  const gphash::Rows& rows_;
   std::byte* cells_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,11 +8,11 @@
 #include "structures/gphash/cuda/state.hpp"
 #include "structures/gphash/protocol/run.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// A search of `size` rows. All pointers are to memory that the GPU can reach.
 struct FindJob {
-  index::Rows rows;
+  gphash::Rows rows;
   const std::byte* keys = nullptr;             ///< (n, key_bytes), unaligned
   const std::uint64_t* key_offsets = nullptr;  ///< (n + 1,) of keys of any length, where each begins in `keys`
   const std::uint8_t* mask = nullptr;
@@ -34,7 +34,7 @@ struct ChangeReport {
 
 /// A change of rows that are ordered into runs of one key each.
 struct ChangeJob {
-  index::Rows rows;
+  gphash::Rows rows;
   OpSet ops;  ///< that rows may ask for
   const std::byte* keys = nullptr;
   const std::uint64_t* key_offsets = nullptr;
@@ -47,7 +47,7 @@ struct ChangeJob {
   const std::uint32_t* again = nullptr;  ///< only the runs that begin here: leftovers of an earlier launch
   std::uint64_t again_size = 0;
   const std::uint32_t* again_count = nullptr;  ///< how many of them there are, where the host does not know
-  index::Permits permits;
+  gphash::Permits permits;
   bool last_try = false;  ///< the host does not wait for leftovers: what does not fit is `no_space`
   std::uint32_t* leftovers = nullptr;
   ChangeReport* report = nullptr;
@@ -55,4 +55,4 @@ struct ChangeJob {
   CellRing ring;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -3,7 +3,7 @@
 
 namespace holdfast::gpu {}
 namespace holdfast::heap::cuda {}
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 using namespace gpu;
 using namespace heap::cuda;
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

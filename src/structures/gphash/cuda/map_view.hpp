@@ -10,7 +10,7 @@
 #include "holdfast/cache.hpp"
 #include "structures/gphash/cuda/directory_view.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Positions that are free, as a ring. Within a changing batch `head` moves by addition, and may overshoot; the loader, which runs
 /// at the same time as batches, swaps and does not.
@@ -42,4 +42,4 @@ struct MapView {
   DirectoryView directory;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -29,7 +29,7 @@
 #include "structures/gphash/protocol/tags.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// All lanes of a warp have equal copies, and count alike; `flush_counts` adds the counts up once a warp.
 class CudaMemory : public HostMemory {
@@ -44,7 +44,7 @@ class CudaMemory : public HostMemory {
   __device__ CudaMemory(DeviceState* state, const CacheView* cache, const CellRing& ring = {})
       : state_(state), cache_(cache), ring_(ring) {}
 
-  __host__ __device__ static constexpr bool keeps(index::Step) { return true; }
+  __host__ __device__ static constexpr bool keeps(gphash::Step) { return true; }
   __host__ __device__ static constexpr bool keeps(heap::Step) { return true; }
 
   __device__ std::uint64_t load(const std::uint64_t* word) const {
@@ -53,16 +53,16 @@ class CudaMemory : public HostMemory {
   }
   /// Both words of an empty slot in one transaction; a crash may keep one of them, which is as good as none. It releases:
   /// a search that reads them sees the version lock raised when the slot was emptied.
-  __device__ void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+  __device__ void store_pair(gphash::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     __threadfence();
     HOLDFAST_FAILPOINT_WITHIN(slot_half_written, store_half(slot, key, word));
     asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(slot), "l"(key), "l"(word) : "memory");
   }
   /// What a crash may leave of a slot.
-  __device__ void store_half(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+  __device__ void store_half(gphash::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     key % 2 == 0 ? store(&slot->key, key) : store(&slot->word, word);
   }
-  __device__ void order(const index::Slot*) const { __threadfence_system(); }
+  __device__ void order(const gphash::Slot*) const { __threadfence_system(); }
   /// Among threads of the GPU, about what lies in its memory.
   __device__ void fence_readers() const { __threadfence(); }
 
@@ -73,18 +73,18 @@ class CudaMemory : public HostMemory {
     bool whole = false;  ///< the word is known
   };
   __device__ bool may_read_pool() const { return cache_ == nullptr || cache_->partial(); }
-  __device__ SeenSlot see_slot(const index::Slot* slot) const {
+  __device__ SeenSlot see_slot(const gphash::Slot* slot) const {
     SeenSlot seen;
     if (const std::uint64_t* const copy = copy_of(&slot->key)) {
       seen.key = peek(copy);
-    } else if (reinterpret_cast<std::uintptr_t>(slot) % sizeof(index::Slot) == 0) {
+    } else if (reinterpret_cast<std::uintptr_t>(slot) % sizeof(gphash::Slot) == 0) {
       seen.whole = true;
       asm volatile("{\n\t.reg .b128 both;\n\tld.acquire.sys.b128 both, [%2];\n\tmov.b128 {%0, %1}, both;\n\t}"
                    : "=l"(seen.key), "=l"(seen.word)
                    : "l"(slot)
                    : "memory");
     } else {  // of wide keys, some
-      seen.key = SystemWord(const_cast<index::Slot*>(slot)->key).load(::cuda::memory_order_acquire);
+      seen.key = SystemWord(const_cast<gphash::Slot*>(slot)->key).load(::cuda::memory_order_acquire);
     }
     return seen;
   }
@@ -96,7 +96,7 @@ class CudaMemory : public HostMemory {
                            : load_value(word);
   }
   /// Both words of a slot that no thread changes meanwhile; not of a wide one.
-  __device__ index::Slot load_slot(const index::Slot* slot) const {
+  __device__ gphash::Slot load_slot(const gphash::Slot* slot) const {
     if (may_read_pool() && copy_of(&slot->key) == nullptr) {
       const ulonglong2 two = load_values(&slot->key);
       return {two.x, two.y};
@@ -161,14 +161,14 @@ class CudaMemory : public HostMemory {
   }
   // The word comes before the key that makes it count, and goes after it: a search that has read the key reads a word that
   // was there with it, or looks again because of the version lock.
-  __device__ void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+  __device__ void show(gphash::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     show_word(slot, word);
     if (std::uint64_t* const copy = copy_to(&slot->key)) poke(copy, key);
   }
-  __device__ void show_word(index::Slot* slot, std::uint64_t word) const {
+  __device__ void show_word(gphash::Slot* slot, std::uint64_t word) const {
     if (std::uint64_t* const copy = copy_to(&slot->word)) poke(copy, word);
   }
-  __device__ void hide(index::Slot* slot) const {
+  __device__ void hide(gphash::Slot* slot) const {
     if (std::uint64_t* const copy = copy_to(&slot->key)) poke(copy, 0);
   }
 
@@ -195,7 +195,7 @@ class CudaMemory : public HostMemory {
   }
   __device__ void put_byte(std::uint64_t* word, unsigned byte, std::uint8_t from, std::uint8_t to) const {
     HOLDFAST_ASSERT(byte < 8);
-    DeviceWord(*word).fetch_add(index::byte_change(byte, from, to), ::cuda::memory_order_acq_rel);
+    DeviceWord(*word).fetch_add(gphash::byte_change(byte, from, to), ::cuda::memory_order_acq_rel);
   }
 
   __device__ void add(std::uint64_t* word, std::uint64_t amount) const {
@@ -215,7 +215,7 @@ class CudaMemory : public HostMemory {
   }
   __device__ void count_items(int change) const { items_ += change; }
   /// Exports do not follow moves on a GPU: they list their keys before (CudaTable::begin_moves).
-  __device__ void note_move(const index::Slot*, const index::Slot*) const { ++moves_; }
+  __device__ void note_move(const gphash::Slot*, const gphash::Slot*) const { ++moves_; }
   __device__ void count_claim_miss() const { ++claim_misses_; }
   __device__ void count_retry() const { ++retries_; }
 
@@ -250,7 +250,7 @@ class CudaMemory : public HostMemory {
     if (cache_ == nullptr) return nullptr;
     return cache_->copy_of(word, [this](std::uint64_t bucket) {
       if (cache_->buckets.map == nullptr) return kNoPosition;
-      const auto seen = index::write_through(*this, cache_->buckets.map + bucket);
+      const auto seen = gphash::write_through(*this, cache_->buckets.map + bucket);
       return seen.cached() ? std::uint64_t{seen.position()} : kNoPosition;
     });
   }
@@ -259,16 +259,16 @@ class CudaMemory : public HostMemory {
   __device__ bool has_read_pool() const { return read_pool_; }
   /// Before a search, or another look.
   __device__ void begin_look() const { read_pool_ = last_in_pool_ = false; }
-  /// Of a slot that was read in the pool. False: it has a copy by now, which may be older (index::read_stands).
-  __device__ bool stands(const index::Slot* slot) const {
+  /// Of a slot that was read in the pool. False: it has a copy by now, which may be older (gphash::read_stands).
+  __device__ bool stands(const gphash::Slot* slot) const {
     if (cache_->buckets.map == nullptr) return true;
     const std::uint64_t bucket = cache_->bucket_of(slot);
-    return bucket == kNoPosition || index::read_stands(*this, cache_->buckets.map + bucket);
+    return bucket == kNoPosition || gphash::read_stands(*this, cache_->buckets.map + bucket);
   }
   /// Where the copy of a numbered bucket is, if it has one.
-  __device__ index::Mapped<std::uint32_t> mapped(std::uint64_t bucket) const {
+  __device__ gphash::Mapped<std::uint32_t> mapped(std::uint64_t bucket) const {
     if (cache_->buckets.map == nullptr) return {};
-    return index::mapped(*this, cache_->buckets.map + bucket);
+    return gphash::mapped(*this, cache_->buckets.map + bucket);
   }
   __device__ const CacheView* cache() const { return cache_; }
 
@@ -311,9 +311,9 @@ class CudaMemory : public HostMemory {
   mutable std::uint32_t moves_ = 0, claim_misses_ = 0, retries_ = 0;
 };
 
-static_assert(index::OperationTile<WarpTile, CudaMemory, index::DefaultShape>);
-static_assert(index::OperationTile<WarpTile, CudaMemory, index::RuntimeShape>);
-static_assert(heap::SlabMemory<CudaMemory> && index::CacheMapMemory<CudaMemory, std::uint32_t>);
+static_assert(gphash::OperationTile<WarpTile, CudaMemory, gphash::DefaultShape>);
+static_assert(gphash::OperationTile<WarpTile, CudaMemory, gphash::RuntimeShape>);
+static_assert(heap::SlabMemory<CudaMemory> && gphash::CacheMapMemory<CudaMemory, std::uint32_t>);
 
 /// The policy of a search by single threads, of buckets that have copies, all or some. What it sees in a copy is durable; for
 /// what it has read in the pool, a search that finds its key under a claim fences (rule 11), and asks the maps again.
@@ -327,7 +327,7 @@ class CopyMemory : public CudaMemory {
   /// Where the last word that it read was: for a search that has found an item, that of the item.
   __device__ bool found_copy() const { return !last_in_pool_; }
 };
-static_assert(index::SearchMemory<CopyMemory> && index::KeyDirectoryMemory<CopyMemory>);
+static_assert(gphash::SearchMemory<CopyMemory> && gphash::KeyDirectoryMemory<CopyMemory>);
 
 /// The policy of a phase whose changes no thread sees before it has ended (structures/gphash/protocol/phases.hpp): kernel boundaries order it, so that
 /// its own accesses need no order, and many are in flight.
@@ -346,11 +346,11 @@ class PhaseMemory : public CudaMemory {
     return DeviceWord(*word).compare_exchange_strong(seen, value, ::cuda::memory_order_relaxed,
                                                      ::cuda::memory_order_relaxed);
   }
-  __device__ void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+  __device__ void store_pair(gphash::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     HOLDFAST_FAILPOINT_WITHIN(phase_half_written, store_half(slot, key, word));
     store_values(&slot->key, {key, word});
   }
 };
-static_assert(index::PhasedMemory<PhaseMemory>);
+static_assert(gphash::PhasedMemory<PhaseMemory>);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

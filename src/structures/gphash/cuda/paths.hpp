@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 inline constexpr unsigned kGatherShare =
     4;  ///< where rows lie far apart, fewer blocks than multiprocessors read the link faster
@@ -101,4 +101,4 @@ constexpr PairPath path_of(const PairFacts& facts) {
                                                                                     : PairPath::resolved;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -4,7 +4,7 @@
 #include "holdfast/error.hpp"
 #include "structures/gphash/table_object.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 Registration::Registration(gphash::TableObject& table) : table_(table) {
   if (table.medium() == Medium::file) {
@@ -30,4 +30,4 @@ void Registration::require_complete() const {
                     ". Put it on another medium (/dev/shm), or use device=\"cpu\"");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

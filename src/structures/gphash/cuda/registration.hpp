@@ -8,7 +8,7 @@ namespace holdfast::gphash {
 class TableObject;
 }
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class Registration {
  public:
@@ -26,4 +26,4 @@ class Registration {
   gpu::HostRanges ranges_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

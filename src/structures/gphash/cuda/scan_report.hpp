@@ -5,7 +5,7 @@
 
 #include "structures/gphash/slot_damage.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 inline constexpr unsigned kDamages = 16;
 
@@ -26,4 +26,4 @@ struct ScanReport {
   std::uint64_t shared_cell[kDamages];
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

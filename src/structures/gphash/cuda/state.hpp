@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/value_view.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Cells that kernels take from the ring of their job.
 struct JobRing {};
@@ -25,4 +25,4 @@ struct DeviceState : RingState {
   std::uint64_t moves, claim_misses, retries;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

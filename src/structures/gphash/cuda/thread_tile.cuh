@@ -14,15 +14,15 @@
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/tags.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The tag words of a key's candidate buckets, in lane order.
 template <class Shape>
 struct ThreadTags {
-  std::uint64_t word[index::kMaxLanes];
+  std::uint64_t word[gphash::kMaxLanes];
 };
 template <unsigned L, unsigned H, unsigned S, class Keys>
-struct ThreadTags<index::FixedShape<L, H, S, Keys>> {
+struct ThreadTags<gphash::FixedShape<L, H, S, Keys>> {
   std::uint64_t word[L * H * ((S + 7) / 8)];
 };
 
@@ -31,14 +31,14 @@ struct ThreadTile {
   __device__ auto once(F&& act) const -> decltype(act()) {
     return act();
   }
-  template <memory::VolatileWords Memory>
+  template <pool::VolatileWords Memory>
   __device__ std::uint64_t peek(const Memory& memory, const std::uint64_t* word) const {
     return memory.peek(word);
   }
 
-  template <memory::VolatileWords Memory, class Shape>
-  __device__ ThreadTags<Shape> load_tags(const Memory& memory, const index::View<Shape>& view,
-                                         const index::Candidates<Shape>& candidates) const {
+  template <pool::VolatileWords Memory, class Shape>
+  __device__ ThreadTags<Shape> load_tags(const Memory& memory, const gphash::View<Shape>& view,
+                                         const gphash::Candidates<Shape>& candidates) const {
     ThreadTags<Shape> tags{};
     if (candidates.is_reserved()) {
       tags.word[0] = memory.peek(candidates.tags(view, 0, 0));
@@ -57,15 +57,15 @@ struct ThreadTile {
 
   /// The lanes whose tag equals `tag`.
   template <class Shape>
-  __device__ LaneMask match(const index::View<Shape>& view, const index::Candidates<Shape>& candidates,
+  __device__ LaneMask match(const gphash::View<Shape>& view, const gphash::Candidates<Shape>& candidates,
                             const ThreadTags<Shape>& tags, std::uint8_t tag) const {
-    if (candidates.is_reserved()) return index::match_word(tags.word[0], tag) & 1;
+    if (candidates.is_reserved()) return gphash::match_word(tags.word[0], tag) & 1;
     const unsigned slots = view.shape.slots();
     const unsigned each = view.words_per_bucket();
     LaneMask mask = 0;
     for (unsigned i = 0; i < view.shape.levels() * view.shape.hashes(); ++i) {
       LaneMask bucket = 0;
-      for (unsigned w = 0; w < each; ++w) bucket |= index::match_word(tags.word[i * each + w], tag) << (8 * w);
+      for (unsigned w = 0; w < each; ++w) bucket |= gphash::match_word(tags.word[i * each + w], tag) << (8 * w);
       mask |= (bucket & lanes(slots)) << (i * slots);
     }
     return mask;
@@ -73,18 +73,18 @@ struct ThreadTile {
 
   /// The foremost of the `hits` lanes whose slot is occupied by the key.
   template <SeenMemory Memory, class Shape>
-  __device__ index::Item first_item(const Memory& memory, const index::View<Shape>& view,
-                                    const index::Candidates<Shape>& candidates, LaneMask hits) const {
+  __device__ gphash::Item first_item(const Memory& memory, const gphash::View<Shape>& view,
+                                     const gphash::Candidates<Shape>& candidates, LaneMask hits) const {
     for (; hits != 0; hits &= hits - 1) {
       const unsigned lane = lowest_bit(hits);
-      index::Slot* const slot = candidates.slot(view, lane);
+      gphash::Slot* const slot = candidates.slot(view, lane);
       typename Memory::SeenSlot seen;
       if (memory.may_read_pool()) {
         seen = memory.see_slot(slot);
       } else {
         seen.key = memory.load(&slot->key);
       }
-      if (!index::holds_key(memory, view, candidates, slot, seen.key)) continue;
+      if (!gphash::holds_key(memory, view, candidates, slot, seen.key)) continue;
       const std::uint64_t word = seen.whole && !Shape::kVariable ? seen.word : memory.load(&slot->word);
       if (word != 0 || view.in_slot()) return {slot, word, lane};
     }
@@ -92,11 +92,11 @@ struct ThreadTile {
   }
 
   template <class Memory, class Shape>
-  __device__ void flush_slots(const Memory&, const index::View<Shape>&, const index::Candidates<Shape>&,
+  __device__ void flush_slots(const Memory&, const gphash::View<Shape>&, const gphash::Candidates<Shape>&,
                               LaneMask) const {}
   template <CopiedMemory Memory, class Shape>
-  __device__ bool stands(const Memory& memory, const index::View<Shape>& view,
-                         const index::Candidates<Shape>& candidates, LaneMask hits) const {
+  __device__ bool stands(const Memory& memory, const gphash::View<Shape>& view,
+                         const gphash::Candidates<Shape>& candidates, LaneMask hits) const {
     bool stands = true;
     if (!memory.has_read_pool()) return stands;
     for (; hits != 0; hits &= hits - 1) stands = stands && memory.stands(candidates.slot(view, lowest_bit(hits)));
@@ -104,7 +104,7 @@ struct ThreadTile {
     return stands;
   }
 };
-static_assert(index::SearchTile<ThreadTile, CopyMemory, index::DefaultShape>);
-static_assert(index::SlotTile<ThreadTile, PhaseMemory, index::RuntimeShape>);
+static_assert(gphash::SearchTile<ThreadTile, CopyMemory, gphash::DefaultShape>);
+static_assert(gphash::SlotTile<ThreadTile, PhaseMemory, gphash::RuntimeShape>);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -18,12 +18,12 @@
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/tags.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
-using index::Candidates;
-using index::Item;
-using index::Slot;
-using index::View;
+using gphash::Candidates;
+using gphash::Item;
+using gphash::Slot;
+using gphash::View;
 
 /// The tag of the slot that this lane looks at; kNoTag beyond the last candidate.
 struct LaneTag {
@@ -32,7 +32,7 @@ struct LaneTag {
 };
 
 /// Up to eight bytes of a cell, zero-padded. They need not begin at a word of it.
-template <index::ValueMemory Memory>
+template <gphash::ValueMemory Memory>
 __device__ std::uint64_t load_part(const Memory& memory, const std::byte* from, std::size_t bytes) {
   const auto skipped = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(from - skipped);
@@ -45,18 +45,18 @@ class WarpTile : public Warp {
  public:
   using Warp::Warp;
 
-  template <memory::VolatileWords Memory>
+  template <pool::VolatileWords Memory>
   __device__ std::uint64_t peek(const Memory& memory, const std::uint64_t* word) const {
     return once([&] { return memory.peek(word); });
   }
 
-  template <memory::VolatileWords Memory, class Shape>
+  template <pool::VolatileWords Memory, class Shape>
   __device__ LaneTag load_tags(const Memory& memory, const View<Shape>& view,
                                const Candidates<Shape>& candidates) const {
     LaneTag tag{LaneTag::kNoTag};
     __syncwarp();
     if (lane_ < candidates.lane_count(view)) {
-      tag.value = index::tag_at(memory.peek(candidates.tag_word(view, lane_)), candidates.slot_in_bucket(view, lane_));
+      tag.value = gphash::tag_at(memory.peek(candidates.tag_word(view, lane_)), candidates.slot_in_bucket(view, lane_));
     }
     __syncwarp();
     return tag;
@@ -69,7 +69,7 @@ class WarpTile : public Warp {
   }
 
   /// The foremost of the `hits` lanes whose slot is occupied by the key: each looks at one, and at the pair behind it.
-  template <index::KeyMemory Memory, class Shape>
+  template <gphash::KeyMemory Memory, class Shape>
   __device__ Item first_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              LaneMask hits) const {
     if (hits == 0) return {};
@@ -81,7 +81,7 @@ class WarpTile : public Warp {
     __syncwarp();
     if ((hits >> lane_) & 1) {
       const Slot* const slot = candidates.slot(view, lane_);
-      matches = index::ItemKindOf<Shape>::load_item(memory, view, candidates, slot, word);
+      matches = gphash::ItemKindOf<Shape>::load_item(memory, view, candidates, slot, word);
     }
     const LaneMask found = ballot(matches);
     __syncwarp();
@@ -119,18 +119,18 @@ class WarpTile : public Warp {
     __syncwarp();
   }
 
-  template <index::ValueMemory Memory>
-  __device__ void write_pair(const Memory& memory, std::byte* cell, const index::PairHeader& header,
-                             const index::Part& key, const index::Part& value) const {
+  template <gphash::ValueMemory Memory>
+  __device__ void write_pair(const Memory& memory, std::byte* cell, const gphash::PairHeader& header,
+                             const gphash::Part& key, const gphash::Part& value) const {
     auto* const to = reinterpret_cast<std::uint64_t*>(cell);
-    const std::uint32_t words = (index::pair_bytes(key.size, value.size) + 7) / 8;
+    const std::uint32_t words = (gphash::pair_bytes(key.size, value.size) + 7) / 8;
     __syncwarp();
     for (std::uint32_t i = lane_; i < words; i += kWarp)
-      memory.store_value(to + i, index::pair_word(header, key, value, i));
+      memory.store_value(to + i, gphash::pair_word(header, key, value, i));
     __syncwarp();
   }
 
-  template <index::ValueMemory Memory>
+  template <gphash::ValueMemory Memory>
   __device__ void copy_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
     auto* const to = reinterpret_cast<std::uint64_t*>(cell);
     const auto* const source = reinterpret_cast<const std::uint64_t*>(from);
@@ -156,7 +156,7 @@ class WarpTile : public Warp {
     __syncwarp();
   }
 
-  template <index::ValueMemory Memory>
+  template <gphash::ValueMemory Memory>
   __device__ void zero_cell(const Memory& memory, std::byte* cell, std::size_t bytes) const {
     auto* const to = reinterpret_cast<std::uint64_t*>(cell);
     __syncwarp();
@@ -185,7 +185,7 @@ class WarpTile : public Warp {
   }
 
   /// cell ← cell combined with the row, word by word.
-  template <index::ValueMemory Memory>
+  template <gphash::ValueMemory Memory>
   __device__ void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes,
                                const Combining& how) const {
     auto* const words = reinterpret_cast<std::uint64_t*>(cell);
@@ -201,7 +201,7 @@ class WarpTile : public Warp {
 
  private:
   /// The lanes look at the fingerprints, each at one; then all at the key behind one that matches, each at a word.
-  template <index::KeyMemory Memory, class Shape>
+  template <gphash::KeyMemory Memory, class Shape>
   __device__ Item first_wide_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                   LaneMask hits) const {
     __syncwarp();
@@ -213,7 +213,7 @@ class WarpTile : public Warp {
       std::uint64_t word = 0;
       bool differs = false;
       if (lane_ < view.key_words())
-        differs = memory.load(index::wide_key(slot) + lane_) != candidates.key_word(memory, lane_);
+        differs = memory.load(gphash::wide_key(slot) + lane_) != candidates.key_word(memory, lane_);
       if (lane_ == view.key_words()) word = memory.load(&slot->word);
       if (ballot(differs) != 0) continue;
       __syncwarp();
@@ -224,4 +224,4 @@ class WarpTile : public Warp {
   }
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -10,11 +10,11 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// A pool some of whose slots may have copies in GPU memory. A thread's own policy remembers where it has read.
 template <class M>
-concept CopiedMemory = requires(const M& memory, const index::Slot* slot) {
+concept CopiedMemory = requires(const M& memory, const gphash::Slot* slot) {
   // Returns whether a slot was read since begin_look that has no copy.
   { memory.has_read_pool() } -> std::same_as<bool>;
   // Begins a look: nothing was read.
@@ -25,8 +25,8 @@ concept CopiedMemory = requires(const M& memory, const index::Slot* slot) {
 
 /// The same for a tile of one thread, which reads both words of a slot in one request over the link.
 template <class M>
-concept SeenMemory = index::KeyMemory<M> && CopiedMemory<M> &&
-    requires(const M& memory, const index::Slot* slot, typename M::SeenSlot seen) {
+concept SeenMemory = gphash::KeyMemory<M> && CopiedMemory<M> &&
+    requires(const M& memory, const gphash::Slot* slot, typename M::SeenSlot seen) {
   // Returns whether a slot may have no copy.
   { memory.may_read_pool() } -> std::same_as<bool>;
   // Returns the key of a slot, and its word if both came as they were at one moment. Acquires.
@@ -36,9 +36,9 @@ concept SeenMemory = index::KeyMemory<M> && CopiedMemory<M> &&
   { seen.whole } -> std::convertible_to<bool>;
 };
 
-/// Parts of cells, by the lanes of a warp. They order nothing, as the members of index::ValueMemory.
+/// Parts of cells, by the lanes of a warp. They order nothing, as the members of gphash::ValueMemory.
 template <class M>
-concept WideValueMemory = index::ValueMemory<M> &&
+concept WideValueMemory = gphash::ValueMemory<M> &&
     requires(const M& memory, const std::uint64_t* two, std::uint64_t* written, ulonglong2 words, std::byte* to,
              std::size_t bytes) {
   // Two neighbouring words in one request; the address is a multiple of 16.
@@ -48,4 +48,4 @@ concept WideValueMemory = index::ValueMemory<M> &&
   { memory.store_part(to, words.x, bytes) } -> std::same_as<void>;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

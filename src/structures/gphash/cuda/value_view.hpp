@@ -11,7 +11,7 @@
 #include "core/both.hpp"
 #include "structures/gphash/cuda/map_view.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Trivially copyable: it travels into kernels by value.
 struct ValueView : MapView {
@@ -21,4 +21,4 @@ struct ValueView : MapView {
   HOLDFAST_BOTH bool resident() const { return copies != nullptr && map == nullptr; }
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

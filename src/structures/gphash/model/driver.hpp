@@ -6,19 +6,19 @@
 #include "structures/gphash/cpu/driver.hpp"
 #include "structures/gphash/model/world.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
-std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape);
+std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const gphash::RuntimeShape& shape);
 
 /// Rows [0, count) as one run on one key (structures/gphash/protocol/run.hpp), which the phased drivers use. Tries until the key can be claimed.
-index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-                         unsigned count, const std::byte* key, const index::Permits& permits, cpu::Tally& tally);
+gphash::Outcome apply_run(Flavour flavour, const gphash::View<gphash::RuntimeShape>& view, const gphash::Rows& rows,
+                          unsigned count, const std::byte* key, const gphash::Permits& permits, cpu::Tally& tally);
 
 /// A batch in phases (structures/gphash/protocol/phases.hpp), as the GPU's driver schedules it. Keys may repeat.
-void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
+void run_phases(Flavour flavour, const gphash::View<gphash::RuntimeShape>& view, const gphash::Rows& rows,
                 const std::byte* keys, unsigned count, cpu::Tally& tally);
 /// The same of variable-length pairs, whose keys have kKeyWords words, on resident buckets; no row reads.
-void run_pair_phases(const Layout& layout, const index::Rows& rows, const std::byte* keys, unsigned count,
+void run_pair_phases(const Layout& layout, const gphash::Rows& rows, const std::byte* keys, unsigned count,
                      cpu::Tally& tally);
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

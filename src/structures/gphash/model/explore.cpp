@@ -15,7 +15,7 @@
 #include "structures/gphash/model/pool.hpp"
 #include "structures/gphash/model/runner.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -72,8 +72,8 @@ class TableCallers : public proof::Callers, public Watcher {
   World world_;
   std::unique_ptr<cpu::Driver> driver_;
   const unsigned callers_;
-  machine::Layout layout_;
-  const machine::Layout* table_ = &layout_;  // as it is now
+  gphash::Layout layout_;
+  const gphash::Layout* table_ = &layout_;  // as it is now
   reclaim::Epochs epochs_;
   const std::unique_ptr<heap::CellSet> cells_ = heap::make_cells(scenario_.shape.variable, epochs_);
   threads::ThreadTeam workers_{1};
@@ -267,4 +267,4 @@ Verdict explore(const Scenario& scenario, const Bounds& bounds) {
   return TableCallers(scenario, recovery).explore(bounds);
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

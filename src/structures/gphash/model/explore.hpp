@@ -9,7 +9,7 @@
 #include "structures/gphash/model/recovery.hpp"
 #include "structures/gphash/model/world.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 /// Operations that a caller submits together.
 struct Submission {
@@ -57,4 +57,4 @@ Verdict explore(const Scenario& scenario, const Bounds& bounds = {});
 /// All keys of a scenario, and `fresh` others.
 std::vector<std::uint64_t> keys_of(const Scenario& scenario, unsigned fresh);
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

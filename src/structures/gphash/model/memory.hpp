@@ -12,16 +12,16 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 template <Flavour F>
 struct ModelTile : cpu::PortableTile {
   static constexpr const char* kName = "model";
 };
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 template <model::Flavour F, bool kFlush>
 class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model::ModelTile<F>, kFlush>> {
@@ -33,11 +33,11 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   static constexpr bool kNotesReads = false;
   static constexpr bool kLooksAhead = false;  // it would multiply schedules, and decides nothing
 
-  CpuMemory(const memory::Persist&, heap::ThreadCells&, Tally& tally) : tally_(tally) {}
+  CpuMemory(const pool::Persist&, heap::ThreadCells&, Tally& tally) : tally_(tally) {}
 
-  static bool keeps(index::Step step) { return step != model::left_out; }
+  static bool keeps(gphash::Step step) { return step != model::left_out; }
   static bool keeps(heap::Step step) {
-    return keeps(step == heap::Step::flush_directory ? index::Step::flush_directory : index::Step::fence_directory);
+    return keeps(step == heap::Step::flush_directory ? gphash::Step::flush_directory : gphash::Step::fence_directory);
   }
 
   std::uint64_t load(const std::uint64_t* word) const {
@@ -48,16 +48,16 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   std::uint64_t load_value(const std::uint64_t* word) const { return load(word); }
   /// Of a cell, or of a phase, which fences at its end.
   void store_value(std::uint64_t* word, std::uint64_t value) const { store(word, value); }
-  void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+  void store_pair(gphash::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     store(&slot->key, key);
     store(&slot->word, word);
   }
-  void order(const index::Slot*) const {
+  void order(const gphash::Slot*) const {
     if (model::is_gpu(F)) world().fence();
   }
   void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
   void fence() const { world().fence(); }
-  index::Slot load_slot(const index::Slot* slot) const { return {load(&slot->key), load(&slot->word)}; }
+  gphash::Slot load_slot(const gphash::Slot* slot) const { return {load(&slot->key), load(&slot->word)}; }
   void show_at(std::uint64_t* word, std::uint64_t value) const {
     if (std::uint64_t* const copy = world().copy_of(word)) world().poke(copy, value);
   }
@@ -66,12 +66,12 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
     if (F != model::Flavour::resident) return;
     for (unsigned i = 0; i < count; ++i) show_at(to + i, word(i));
   }
-  void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+  void show(gphash::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     show_at(&slot->word, word);
     show_at(&slot->key, key);
   }
-  void show_word(index::Slot* slot, std::uint64_t word) const { show_at(&slot->word, word); }
-  void hide(index::Slot* slot) const { show_at(&slot->key, 0); }
+  void show_word(gphash::Slot* slot, std::uint64_t word) const { show_at(&slot->word, word); }
+  void hide(gphash::Slot* slot) const { show_at(&slot->key, 0); }
 
   std::uint64_t peek(const std::uint64_t* word) const { return world().peek(word); }
   void poke(std::uint64_t* word, std::uint64_t value) const { world().poke(word, value); }
@@ -79,7 +79,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
     return world().swap(word, seen, value);
   }
   void put_byte(std::uint64_t* word, unsigned byte, std::uint8_t from, std::uint8_t to) const {
-    world().add(word, index::byte_change(byte, from, to));
+    world().add(word, gphash::byte_change(byte, from, to));
   }
   void add(std::uint64_t* word, std::uint64_t amount) const { world().add(word, amount); }
 
@@ -100,7 +100,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
     return true;
   }
   template <class Shape>
-  std::uint64_t take_pair(const index::View<Shape>& view, std::uint32_t bytes, bool adds_key) const {
+  std::uint64_t take_pair(const gphash::View<Shape>& view, std::uint32_t bytes, bool adds_key) const {
     const unsigned size_class = heap::class_of(bytes);
     const auto enter = [&](std::uint64_t slab) { heap::enter_slab(*this, view.heap_view(), slab, size_class); };
     const std::uint64_t begin = world().take_pair_cell(size_class, adds_key, std::cref(enter));
@@ -110,7 +110,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   void retire_pair(std::uint64_t word) const { world().retire_cell(model::World::filled(word)); }
   static std::byte* take_bytes(Arena& arena, std::size_t bytes) { return arena.take(bytes); }
   void count_items(int change) const { world().count_items(change); }
-  void note_move(const index::Slot*, const index::Slot*) const {}
+  void note_move(const gphash::Slot*, const gphash::Slot*) const {}
   void count_retry() const { ++tally_.retries; }
   /// Of a run that may be one more, since the driver counts those that missed a claim. No access.
   void begin_attempt() const { model::current_world->begin_attempt(tally_.claim_misses); }
@@ -125,13 +125,13 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   Tally& tally_;
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 using ModelMemory = cpu::CpuMemory<ModelTile<Flavour::power>, true>;
-static_assert(index::OperationTile<ModelTile<Flavour::power>, ModelMemory, index::RuntimeShape>);
-static_assert(index::OperationTile<ModelTile<Flavour::power>, ModelMemory, index::RuntimeVariableShape>);
-static_assert(index::PhasedMemory<ModelMemory> && index::SeesAttempts<ModelMemory> && heap::SlabMemory<ModelMemory>);
+static_assert(gphash::OperationTile<ModelTile<Flavour::power>, ModelMemory, gphash::RuntimeShape>);
+static_assert(gphash::OperationTile<ModelTile<Flavour::power>, ModelMemory, gphash::RuntimeVariableShape>);
+static_assert(gphash::PhasedMemory<ModelMemory> && gphash::SeesAttempts<ModelMemory> && heap::SlabMemory<ModelMemory>);
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

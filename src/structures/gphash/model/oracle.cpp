@@ -5,7 +5,7 @@
 
 #include "core/hash.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::string describe(const History& history) {
   return text;
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -8,7 +8,7 @@
 #include "holdfast/score.hpp"
 #include "holdfast/status.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 /// A key's state: the number that its value encodes, or one of these.
 using State = std::uint64_t;
@@ -59,4 +59,4 @@ struct History {
 std::string describe(State state);
 std::string describe(const History& history);
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

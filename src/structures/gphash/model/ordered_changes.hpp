@@ -5,7 +5,7 @@
 
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 /// At most `kMost` of them.
 template <unsigned kMost>
@@ -13,11 +13,11 @@ class OrderedChanges {
  public:
   unsigned size() const { return size_; }
   std::uint64_t number(std::uint64_t at) const { return all_[at].number; }
-  index::Change change(std::uint64_t at) const { return all_[at].change; }
-  const index::Slot& after(std::uint64_t at) const { return all_[at].after; }
+  gphash::Change change(std::uint64_t at) const { return all_[at].change; }
+  const gphash::Slot& after(std::uint64_t at) const { return all_[at].after; }
 
  protected:
-  void add(std::uint64_t number, index::Change change, const index::Slot& after) {
+  void add(std::uint64_t number, gphash::Change change, const gphash::Slot& after) {
     unsigned at = size_++;
     for (; at > 0 && all_[at - 1].number > number; --at) all_[at] = all_[at - 1];
     all_[at] = {number, change, after};
@@ -26,11 +26,11 @@ class OrderedChanges {
  private:
   struct One {
     std::uint64_t number;
-    index::Change change;
-    index::Slot after;
+    gphash::Change change;
+    gphash::Slot after;
   };
   unsigned size_ = 0;
   One all_[kMost];
 };
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

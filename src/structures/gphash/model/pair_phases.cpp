@@ -9,34 +9,34 @@
 #include "structures/gphash/protocol/phases.hpp"
 #include "structures/gphash/view.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
-using PairShape = index::RuntimeVariableShape;
-using View = index::View<PairShape>;
-using Candidates = index::Candidates<PairShape>;
+using PairShape = gphash::RuntimeVariableShape;
+using View = gphash::View<PairShape>;
+using Candidates = gphash::Candidates<PairShape>;
 using Tile = ModelTile<Flavour::resident>;
 using Memory = cpu::CpuMemory<Tile, true>;
 
 constexpr unsigned kMost = 4;
-const memory::Persist kPairPersist{};
+const pool::Persist kPairPersist{};
 
 struct PhasedPair {
-  index::Plan plan;
+  gphash::Plan plan;
   std::uint64_t word = 0;
 };
 
 /// The rows of a batch, and what each is about.
 struct PairRows {
   const View& view;
-  const index::Rows& rows;
+  const gphash::Rows& rows;
   const std::byte* keys;
   unsigned count;
 
-  index::Part key(unsigned row) const { return {keys + std::size_t{8} * kKeyWords * row, 8 * kKeyWords}; }
+  gphash::Part key(unsigned row) const { return {keys + std::size_t{8} * kKeyWords * row, 8 * kKeyWords}; }
   Candidates candidates(unsigned row) const {
-    return Candidates(view, index::Key(index::hash_of(key(row), view.seed), key(row)));
+    return Candidates(view, gphash::Key(gphash::hash_of(key(row), view.seed), key(row)));
   }
   bool same(unsigned row, unsigned other) const {
     return std::memcmp(key(row).data, key(other).data, key(row).size) == 0;
@@ -48,10 +48,10 @@ struct PairRows {
     return true;
   }
   /// Of the rows before `end` with this row's key.
-  index::Effect effect(unsigned row, unsigned end) const {
-    index::Effect effect;
+  gphash::Effect effect(unsigned row, unsigned end) const {
+    gphash::Effect effect;
     for (unsigned i = 0; i < end; ++i) {
-      if (same(i, row)) effect = index::combined(effect, index::effect_of(rows, i));
+      if (same(i, row)) effect = gphash::combined(effect, gphash::effect_of(rows, i));
     }
     return effect;
   }
@@ -62,11 +62,11 @@ class OrderedPairs : public OrderedChanges<kMost> {
  public:
   OrderedPairs(const PairRows& batch, const PhasedPair* pairs) {
     for (unsigned i = 0; i < batch.count; ++i) {
-      const index::Plan& plan = pairs[i].plan;
-      if (plan.change == index::Change::none) continue;
+      const gphash::Plan& plan = pairs[i].plan;
+      if (plan.change == gphash::Change::none) continue;
       const Candidates candidates = batch.candidates(i);
-      add(index::slot_number(batch.view, candidates, plan.lane), plan.change,
-          index::slot_after(batch.view, candidates, plan, pairs[i].word, index::Pass::whole));
+      add(gphash::slot_number(batch.view, candidates, plan.lane), plan.change,
+          gphash::slot_after(batch.view, candidates, plan, pairs[i].word, gphash::Pass::whole));
     }
   }
 };
@@ -74,33 +74,33 @@ class OrderedPairs : public OrderedChanges<kMost> {
 void plan_pairs(const Memory& memory, const PairRows& batch, PhasedPair* pairs) {
   for (unsigned i = 0; i < batch.count; ++i) {
     const Candidates candidates = batch.candidates(i);
-    const index::Item old = index::find_claimed(Tile{}, memory, batch.view, candidates);
-    index::answer_row(batch.rows, i, batch.effect(i, i), static_cast<bool>(old));
+    const gphash::Item old = gphash::find_claimed(Tile{}, memory, batch.view, candidates);
+    gphash::answer_row(batch.rows, i, batch.effect(i, i), static_cast<bool>(old));
     if (!batch.leads(i)) continue;
-    const index::Effect whole = batch.effect(i, batch.count);
-    const auto outcome = index::plan_run(Tile{}, memory, batch.view, whole, candidates, old, pairs[i].plan);
-    HOLDFAST_ASSERT(outcome == index::Outcome::done);
+    const gphash::Effect whole = batch.effect(i, batch.count);
+    const auto outcome = gphash::plan_run(Tile{}, memory, batch.view, whole, candidates, old, pairs[i].plan);
+    HOLDFAST_ASSERT(outcome == gphash::Outcome::done);
     static_cast<void>(outcome);
-    const index::Change change = pairs[i].plan.change;
-    memory.count_items((change == index::Change::add) - (change == index::Change::remove));
+    const gphash::Change change = pairs[i].plan.change;
+    memory.count_items((change == gphash::Change::add) - (change == gphash::Change::remove));
   }
 }
 
 void commit_pairs(const Memory& memory, const View& view, const OrderedPairs& changes) {
   for (unsigned at = 0; at < changes.size(); ++at) {
-    if (!index::leads_line(changes, at)) continue;
-    const std::uint64_t first = index::line_of(changes.number(at)) * index::kLineSlots;
-    for (std::uint64_t number = first; number < first + index::kLineSlots; ++number) {
-      index::Slot* const slot = index::slot_at(view, number);
-      if (slot != nullptr) index::commit_slot(memory, slot, index::after_pass(memory, slot, number, changes, at));
+    if (!gphash::leads_line(changes, at)) continue;
+    const std::uint64_t first = gphash::line_of(changes.number(at)) * gphash::kLineSlots;
+    for (std::uint64_t number = first; number < first + gphash::kLineSlots; ++number) {
+      gphash::Slot* const slot = gphash::slot_at(view, number);
+      if (slot != nullptr) gphash::commit_slot(memory, slot, gphash::after_pass(memory, slot, number, changes, at));
     }
   }
-  if (memory.keeps(index::Step::fence_after_commit)) memory.fence();
+  if (memory.keeps(gphash::Step::fence_after_commit)) memory.fence();
 }
 
 }  // namespace
 
-void run_pair_phases(const Layout& layout, const index::Rows& rows, const std::byte* keys, unsigned count,
+void run_pair_phases(const Layout& layout, const gphash::Rows& rows, const std::byte* keys, unsigned count,
                      cpu::Tally& tally) {
   HOLDFAST_ASSERT(count <= kMost);
   static reclaim::Epochs epochs;
@@ -112,25 +112,25 @@ void run_pair_phases(const Layout& layout, const index::Rows& rows, const std::b
   PhasedPair pairs[kMost];
   plan_pairs(memory, batch, pairs);
   for (unsigned i = 0; i < count; ++i) {
-    const index::Plan& plan = pairs[i].plan;
-    if (!index::needs_cell(plan.change)) continue;
-    const std::uint32_t bytes = index::pair_bytes(batch.key(i).size, rows.value_part(plan.held).size);
-    pairs[i].word = memory.take_pair(view, bytes, plan.change == index::Change::add);
+    const gphash::Plan& plan = pairs[i].plan;
+    if (!gphash::needs_cell(plan.change)) continue;
+    const std::uint32_t bytes = gphash::pair_bytes(batch.key(i).size, rows.value_part(plan.held).size);
+    pairs[i].word = memory.take_pair(view, bytes, plan.change == gphash::Change::add);
     HOLDFAST_ASSERT(pairs[i].word != 0);
   }
   for (unsigned i = 0; i < count; ++i) {
     if (pairs[i].word == 0) continue;
-    const index::Part key = batch.key(i), value = rows.value_part(pairs[i].plan.held);
+    const gphash::Part key = batch.key(i), value = rows.value_part(pairs[i].plan.held);
     std::byte* const cell = view.heap + heap::CellWord{pairs[i].word}.begin();
-    Tile{}.write_pair(memory, cell, index::header_of(key, value), key, value);
+    Tile{}.write_pair(memory, cell, gphash::header_of(key, value), key, value);
   }
-  if (memory.keeps(index::Step::fence_after_place)) memory.fence();
+  if (memory.keeps(gphash::Step::fence_after_place)) memory.fence();
   commit_pairs(memory, view, OrderedPairs(batch, pairs));
   for (unsigned i = 0; i < count; ++i)
-    index::publish_plan(memory, view, batch.candidates(i), pairs[i].plan, pairs[i].word);
+    gphash::publish_plan(memory, view, batch.candidates(i), pairs[i].plan, pairs[i].word);
   for (unsigned i = 0; i < count; ++i) {
     if (pairs[i].plan.old_word != 0) memory.retire_pair(pairs[i].plan.old_word);
   }
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -6,7 +6,7 @@
 #include "core/both.hpp"
 #include "holdfast/error.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -16,10 +16,10 @@ struct DirectoryMemory {
   void store(std::uint64_t* word, std::uint64_t value) const { world.store(word, value); }
   void flush(const void* address, std::size_t bytes) const { world.flush(address, bytes); }
   void fence() const {
-    if (left_out != index::Step::fence_superblock_copy) world.fence();
+    if (left_out != gphash::Step::fence_superblock_copy) world.fence();
   }
 };
-static_assert(memory::WritableMemory<DirectoryMemory>);
+static_assert(pool::WritableMemory<DirectoryMemory>);
 
 Directory* copy_of(World& world, unsigned which) {
   return reinterpret_cast<Directory*>(world.durable().words()) + which;
@@ -37,7 +37,7 @@ ModelPool::ModelPool(World& world) : world_(world) {
   const bool second = !copies[0].is_intact() || (copies[1].is_intact() && copies[1].generation > copies[0].generation);
   const Directory& newer = copies[second];
   DirectoryMemory memory{world};
-  if (!(copies[0] == copies[1])) memory::write_copy(memory, copy_of(world, !second), newer);
+  if (!(copies[0] == copies[1])) pool::write_copy(memory, copy_of(world, !second), newer);
   const Shape& shape = world.shape();
   table_.levels = shape.levels;
   table_.hash_locations = shape.hashes;
@@ -63,10 +63,10 @@ void ModelPool::create(World& world) {
   directory.levels = world.shape().top_level | (world.shape().top_level + 1 - world.shape().levels) << 8;
   directory.seal();
   DirectoryMemory memory{world};
-  memory::write_copies(memory, copy_of(world, 0), directory);
+  pool::write_copies(memory, copy_of(world, 0), directory);
 }
 
-index::Slot* ModelPool::level(unsigned number) const {
+gphash::Slot* ModelPool::level(unsigned number) const {
   return number >= lowest_ && number <= table_.top_level ? world_.level(number) : nullptr;
 }
 
@@ -77,7 +77,7 @@ void ModelPool::commit() {
   directory.levels = table_.top_level | lowest_ << 8;
   directory.seal();
   DirectoryMemory memory{world_};
-  memory::write_copies(memory, copy_of(world_, 0), directory);
+  pool::write_copies(memory, copy_of(world_, 0), directory);
 }
 
 void ModelPool::add_level(unsigned number) {
@@ -95,4 +95,4 @@ void ModelPool::release_level(unsigned number) {
 
 void ModelPool::note_resizing() { table_.is_resizing = lowest_ + table_.levels <= table_.top_level; }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -7,7 +7,7 @@
 #include "structures/gphash/model/world.hpp"
 #include "structures/gphash/table_shape.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 /// A copy of the directory: what of a superblock changes when a table grows.
 struct Directory {
@@ -22,7 +22,7 @@ struct Directory {
 };
 static_assert(2 * sizeof(Directory) == kDirectoryWords * 8);
 
-/// Has what `machine::cpu::LevelMaintenance` needs of gphash::TableObject.
+/// Has what `gphash::cpu::LevelMaintenance` needs of gphash::TableObject.
 class ModelPool {
  public:
   /// Opens the pool that lies in `world`: takes the newer intact copy of the directory, and writes the other again if it differs.
@@ -32,8 +32,8 @@ class ModelPool {
   static void create(World& world);
 
   const gphash::TableShape& shape() const { return table_; }
-  index::Slot* level(unsigned number) const;
-  index::Slot* reserved_slot() const { return world_.reserved_slot(); }
+  gphash::Slot* level(unsigned number) const;
+  gphash::Slot* reserved_slot() const { return world_.reserved_slot(); }
   std::byte* heap() const { return world_.heap(); }
   std::uint64_t cells() const { return world_.shape().cells; }
   unsigned slab_bits() const { return kModelSlabBits; }
@@ -53,4 +53,4 @@ class ModelPool {
   std::uint64_t generation_ = 0;
 };
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

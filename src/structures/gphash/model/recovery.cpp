@@ -14,7 +14,7 @@
 // After the policy that it is compiled with:
 #include "structures/gphash/cpu/driver_impl.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -24,7 +24,7 @@ constexpr unsigned kOneIn = 16;   // images whose second round is crashed, where
 /// What lies in the slots and cells of a quiet table.
 class Inspection {
  public:
-  Inspection(World& world, const machine::Layout& layout, const std::vector<std::uint64_t>& keys)
+  Inspection(World& world, const gphash::Layout& layout, const std::vector<std::uint64_t>& keys)
       : world_(world),
         layout_(layout),
         keys_(keys),
@@ -52,7 +52,7 @@ class Inspection {
   }
 
  private:
-  void look(const index::Slot* slot, bool reserved) {
+  void look(const gphash::Slot* slot, bool reserved) {
     if (slot->key == 0 && (slot->word == 0 || layout_.key_decides())) return;
     if (slot->key == 0 || (slot->word == 0 && !layout_.in_slot())) return fail("a slot is half-written");
     const auto at =
@@ -78,15 +78,15 @@ class Inspection {
     if (layout_.scored()) state = with_score(state, *layout_.score_of(slot->word - 1));
   }
 
-  State look_at_pair(const index::Slot* slot) {
-    if (!heap::names_cell(memory::QuietMemory{}, layout_.heap_view(), slot->word))
+  State look_at_pair(const gphash::Slot* slot) {
+    if (!heap::names_cell(pool::QuietMemory{}, layout_.heap_view(), slot->word))
       return fail("a slot names a cell that there is not"), kTorn;
-    if (!index::is_whole_pair(memory::QuietMemory{}, layout_, slot->key, slot->word))
+    if (!gphash::is_whole_pair(pool::QuietMemory{}, layout_, slot->key, slot->word))
       fail("a pair is not as it was written");
     const std::uint64_t cell = World::filled(slot->word);
     if (std::find(pairs_.begin(), pairs_.end(), cell) != pairs_.end()) fail("two slots name one cell");
     pairs_.push_back(cell);
-    const index::Part value = index::pair_at(memory::QuietMemory{}, layout_, slot->word).value;
+    const gphash::Part value = gphash::pair_at(pool::QuietMemory{}, layout_, slot->word).value;
     return decode_variable(value.data, value.size);
   }
 
@@ -100,18 +100,18 @@ class Inspection {
     if (pairs_ != all) fail("a cell is neither free nor named, or both");
   }
 
-  bool is_key(const index::Slot* slot, bool reserved, std::uint64_t number) const {
+  bool is_key(const gphash::Slot* slot, bool reserved, std::uint64_t number) const {
     if (world_.shape().variable) {
-      if (!heap::names_cell(memory::QuietMemory{}, layout_.heap_view(), slot->word)) return false;
+      if (!heap::names_cell(pool::QuietMemory{}, layout_.heap_view(), slot->word)) return false;
       std::uint64_t words[kKeyWords];
       encode_key(number, world_.shape(), words);
-      const index::Part key = index::pair_at(memory::QuietMemory{}, layout_, slot->word).key;
+      const gphash::Part key = gphash::pair_at(pool::QuietMemory{}, layout_, slot->word).key;
       return key.size == sizeof words && std::memcmp(key.data, words, sizeof words) == 0;
     }
     if (!layout_.wide()) return number == (reserved ? 0 : slot->key);
     std::uint64_t words[kKeyWords];
     encode_key(number, world_.shape(), words);
-    return std::equal(words, words + layout_.key_words(), index::wide_key(slot));
+    return std::equal(words, words + layout_.key_words(), gphash::wide_key(slot));
   }
 
   void check_cells() {
@@ -125,7 +125,7 @@ class Inspection {
   }
 
   World& world_;
-  const machine::Layout& layout_;
+  const gphash::Layout& layout_;
   const std::vector<std::uint64_t>& keys_;
   std::vector<State> lies_;
   std::vector<bool> named_;
@@ -144,7 +144,7 @@ Operation operation(Op op, std::uint64_t key, std::uint64_t value) {
 
 }  // namespace
 
-Recovered inspect(World& world, cpu::Driver& driver, const machine::Layout& layout,
+Recovered inspect(World& world, cpu::Driver& driver, const gphash::Layout& layout,
                   const std::vector<std::uint64_t>& keys) {
   Recovered result;
   Inspection seen(world, layout, keys);
@@ -225,7 +225,7 @@ Recovered Recovery::run(std::vector<Check>* checks) {
     cpu::LevelMaintenance<ModelPool> levels(pool, {0, shape_.may_move}, *driver_, *cells_, workers_);
     world_.set_items(static_cast<std::int64_t>(levels.recover()));
     world_.set_watcher(nullptr);
-    const machine::Layout& layout = levels.layout();
+    const gphash::Layout& layout = levels.layout();
     const auto is_free = [&](std::uint64_t word) { return cells_->is_free(word); };
     if (shape_.variable) {
       world_.set_free_pairs(is_free);
@@ -255,7 +255,7 @@ Recovery::Node Recovery::recover(const Image& image, std::uint64_t hash, std::ve
 }
 
 /// Fills the table, changes what was in it, and looks again.
-std::string Recovery::second_round(const machine::Layout& layout, const Recovered& before, std::vector<Check>* checks) {
+std::string Recovery::second_round(const gphash::Layout& layout, const Recovered& before, std::vector<Check>* checks) {
   ++counts_.second_rounds;
   std::vector<Check> none;
   SecondCrashes crashes(*this, checks ? *checks : none);
@@ -298,25 +298,25 @@ std::string Recovery::second_round(const machine::Layout& layout, const Recovere
 }
 
 /// `no_space` is right only where every candidate slot is taken, or no cell is left.
-std::string Recovery::check_no_space(const machine::Layout& layout, std::uint64_t key, State value) const {
+std::string Recovery::check_no_space(const gphash::Layout& layout, std::uint64_t key, State value) const {
   if (!shape_.variable && !layout.in_slot() && world_.free_cells().size() <= shape_.reserve) return {};
   std::uint64_t words[kKeyWords];
   encode_key(key, shape_, words);
   if (shape_.variable) {
-    if (!world_.has_pair_cell(heap::class_of(index::pair_bytes(8 * kKeyWords, 8 * words_of(value))))) return {};
-    const index::Part part{reinterpret_cast<const std::byte*>(words), 8 * kKeyWords};
-    const auto view = machine::view_as<index::RuntimeVariableShape>(layout);
-    const index::Candidates<index::RuntimeVariableShape> candidates(view, {index::hash_of(part, view.seed), part});
+    if (!world_.has_pair_cell(heap::class_of(gphash::pair_bytes(8 * kKeyWords, 8 * words_of(value))))) return {};
+    const gphash::Part part{reinterpret_cast<const std::byte*>(words), 8 * kKeyWords};
+    const auto view = gphash::view_as<gphash::RuntimeVariableShape>(layout);
+    const gphash::Candidates<gphash::RuntimeVariableShape> candidates(view, {gphash::hash_of(part, view.seed), part});
     for (unsigned lane = 0; lane < candidates.lane_count(view); ++lane) {
       if (candidates.slot(view, lane)->key == 0) return "a key found no space, though one of its slots is empty";
     }
     return {};
   }
   using Memory = cpu::CpuMemory<ModelTile<Flavour::process>, true>;
-  const index::Candidates<index::RuntimeShape> candidates(
-      layout, index::given_key<Memory>(layout, reinterpret_cast<const std::byte*>(words)));
+  const gphash::Candidates<gphash::RuntimeShape> candidates(
+      layout, gphash::given_key<Memory>(layout, reinterpret_cast<const std::byte*>(words)));
   for (unsigned lane = 0; lane < candidates.lane_count(layout); ++lane) {
-    const index::Slot* const slot = candidates.slot(layout, lane);
+    const gphash::Slot* const slot = candidates.slot(layout, lane);
     if (slot->key == 0) return "key " + std::to_string(key) + " found no space, though one of its slots is empty";
   }
   return {};
@@ -384,4 +384,4 @@ const std::vector<Recovered>& Recovery::outcomes(const Image& image, std::uint64
   return outcomes_.emplace(hash, std::move(results)).first->second;
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -14,7 +14,7 @@
 #include "structures/gphash/model/world.hpp"
 #include "threads/thread_team.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 /// What recovery makes of an image: the state of every key, or what is wrong with the table.
 struct Recovered {
@@ -24,7 +24,7 @@ struct Recovered {
 };
 
 /// Reads a quiet table in every way: find, what export walks over, size and cells agree, or `error` says what does not.
-Recovered inspect(World& world, cpu::Driver& driver, const machine::Layout& layout,
+Recovered inspect(World& world, cpu::Driver& driver, const gphash::Layout& layout,
                   const std::vector<std::uint64_t>& keys);
 
 /// Every image that is recovered on one shape. Equal images are recovered once.
@@ -68,8 +68,8 @@ class Recovery {
   std::vector<Recovered> closure(const Image& image, std::uint64_t hash);
   Node recover(const Image& image, std::uint64_t hash, std::vector<Found>& found);
   Recovered run(std::vector<Check>* checks);
-  std::string second_round(const machine::Layout& layout, const Recovered& before, std::vector<Check>* checks);
-  std::string check_no_space(const machine::Layout& layout, std::uint64_t key, State value) const;
+  std::string second_round(const gphash::Layout& layout, const Recovered& before, std::vector<Check>* checks);
+  std::string check_no_space(const gphash::Layout& layout, std::uint64_t key, State value) const;
   bool deserves_more(const Image& image, std::uint64_t hash) const;
 
   Flavour flavour_;
@@ -87,4 +87,4 @@ class Recovery {
   Counts counts_;
 };
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -7,7 +7,7 @@
 #include "reclaim/epochs.hpp"
 #include "structures/gphash/model/driver.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -59,7 +59,7 @@ State decode_variable(const void* bytes, std::size_t size) {
   return size == 8 * words_of(words[0]) ? decode(words, static_cast<unsigned>(size)) : kTorn;
 }
 
-void Runner::run(Operation* operations, unsigned count, bool as_run, const machine::Layout& layout, bool in_phases) {
+void Runner::run(Operation* operations, unsigned count, bool as_run, const gphash::Layout& layout, bool in_phases) {
   HOLDFAST_ASSERT(count <= kMaxBatch);
   Arrays arrays;
   cpu::Work work;
@@ -108,20 +108,20 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const machi
     cpu::Progress progress;
     if (in_phases && variable) {
       run_pair_phases(layout, work.rows, work.keys, count, tally_);
-      progress = {count, index::Outcome::done};
+      progress = {count, gphash::Outcome::done};
     } else if (in_phases) {
       run_phases(world_.flavour(), layout, work.rows, work.keys, count, tally_);
-      progress = {count, index::Outcome::done};
+      progress = {count, gphash::Outcome::done};
     } else if (as_run) {
       progress.outcome = apply_run(world_.flavour(), layout, work.rows, count, work.keys, work.permits, tally_);
-      progress.next = progress.outcome == index::Outcome::done ? count : 0;
+      progress.next = progress.outcome == gphash::Outcome::done ? count : 0;
     } else {
       progress = driver_.run(work, at, deny ? at + 1 : count, no_cells(), tally_);
     }
     world_.leave(caller_);
     at = static_cast<unsigned>(progress.next);
-    if (progress.outcome == index::Outcome::done) continue;
-    if (progress.outcome == index::Outcome::needs_slot && grow_ != nullptr) {
+    if (progress.outcome == gphash::Outcome::done) continue;
+    if (progress.outcome == gphash::Outcome::needs_slot && grow_ != nullptr) {
       (*grow_)();
     } else {
       denied = at;
@@ -151,4 +151,4 @@ void Runner::answer(Operation* operations, unsigned count, const Arrays& arrays)
   }
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -8,7 +8,7 @@
 #include "structures/gphash/model/oracle.hpp"
 #include "structures/gphash/model/world.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 inline constexpr unsigned kMaxBatch = 4;
 
@@ -28,7 +28,7 @@ class Runner {
 
   /// All are about one column, or about whole values. `as_run`: all operations are on one key, applied as one change
   /// (structures/gphash/protocol/run.hpp). `in_phases`: as gphash/protocol/phases.hpp does.
-  void run(Operation* operations, unsigned count, bool as_run, const machine::Layout& layout, bool in_phases = false);
+  void run(Operation* operations, unsigned count, bool as_run, const gphash::Layout& layout, bool in_phases = false);
 
  private:
   struct Arrays;
@@ -41,4 +41,4 @@ class Runner {
   cpu::Tally tally_;
 };
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

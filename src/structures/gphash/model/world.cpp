@@ -8,7 +8,7 @@
 #include "heap/slab.hpp"
 #include "structures/gphash/table_shape.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -17,7 +17,7 @@ Regions regions_of(const Shape& shape) {
   regions.slots_begin = kDirectoryWords;
   unsigned slots = 1;
   for (unsigned level = 0; level <= shape.top_level + shape.spare_levels; ++level) slots += shape.slots << level;
-  regions.slot_words = index::slot_bytes(shape.key_words) / 8;
+  regions.slot_words = gphash::slot_bytes(shape.key_words) / 8;
   regions.heap_begin = regions.slots_begin + regions.slot_words * slots;
   regions.cell_words = static_cast<unsigned>(gphash::cell_bytes_of(shape.value_bytes, shape.score) / 8);
   if (shape.variable) regions.cell_words = (1u << kModelSlabBits) / 8;
@@ -78,7 +78,7 @@ void encode_key(std::uint64_t number, const Shape& shape, std::uint64_t* words) 
   words[0] = number;
   if (shape.key_words == 1 && !shape.variable) return;
   const std::uint64_t first = number & 0xffff'ffff;
-  if (shape.variable) {  // as index::hash_of begins
+  if (shape.variable) {  // as gphash::hash_of begins
     const std::uint64_t seed = mix(shape.seed ^ (8 * kKeyWords));
     words[1] = mix(seed + first) - mix(seed + number);
     return;
@@ -109,12 +109,12 @@ unsigned World::level_begin(unsigned number) const {
   return regions_.slots_begin + regions_.slot_words * (1 + shape_.slots * ((1u << number) - 1));
 }
 
-index::Slot* World::level(unsigned number) {
-  return reinterpret_cast<index::Slot*>(durable_.words() + level_begin(number));
+gphash::Slot* World::level(unsigned number) {
+  return reinterpret_cast<gphash::Slot*>(durable_.words() + level_begin(number));
 }
 
-index::View<index::RuntimeShape> World::layout(unsigned top_level) {
-  index::View<index::RuntimeShape> view;
+gphash::View<gphash::RuntimeShape> World::layout(unsigned top_level) {
+  gphash::View<gphash::RuntimeShape> view;
   view.shape = {shape_.levels, shape_.hashes, shape_.slots, shape_.key_words};
   view.top_level = top_level;
   view.value_bytes = shape_.value_bytes;
@@ -311,4 +311,4 @@ std::uint64_t World::hash() const {
   return hash;
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -12,7 +12,7 @@
 #include "structures/gphash/protocol/geometry.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 inline constexpr unsigned kMaxCallers = 3;
 inline constexpr unsigned kDirectoryWords = 8;
@@ -108,9 +108,9 @@ class World : public proof::World {
   Flavour flavour() const { return flavour_; }
   const Regions& regions() const { return regions_; }
   /// Addresses level `top_level` and those below it, with tags in the world's own volatile words.
-  index::View<index::RuntimeShape> layout(unsigned top_level);
-  index::Slot* level(unsigned number);
-  index::Slot* reserved_slot() { return reinterpret_cast<index::Slot*>(durable_.words() + kDirectoryWords); }
+  gphash::View<gphash::RuntimeShape> layout(unsigned top_level);
+  gphash::Slot* level(unsigned number);
+  gphash::Slot* reserved_slot() { return reinterpret_cast<gphash::Slot*>(durable_.words() + kDirectoryWords); }
   std::byte* heap() { return reinterpret_cast<std::byte*>(durable_.words() + regions_.heap_begin); }
   std::uint64_t* volatile_words() { return volatile_.data(); }
   /// Where a slot's word is read: in its copy, or where there is none in the pool (null).
@@ -214,7 +214,7 @@ class World : public proof::World {
 
 /// The world that the memory policy acts on, and the step that it leaves out (`Step::count`: none).
 inline World* current_world = nullptr;
-inline index::Step left_out = index::Step::count;
+inline gphash::Step left_out = gphash::Step::count;
 
 /// Makes a world the current one for a scope.
 class InWorld {
@@ -228,4 +228,4 @@ class InWorld {
   World* before_;
 };
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

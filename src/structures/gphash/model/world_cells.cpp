@@ -4,7 +4,7 @@
 #include "heap/slab.hpp"
 #include "structures/gphash/model/world.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 namespace {
 
@@ -123,7 +123,7 @@ void World::retire_cell(std::uint64_t cell) {
   access();
   trace(Access::retire, nullptr, cell);
   note(cell);
-  if (left_out == index::Step::retire_cell) {
+  if (left_out == gphash::Step::retire_cell) {
     free_.push_back(cell);
   } else {
     callers_[caller()].retired.push_back(cell);
@@ -137,4 +137,4 @@ void World::set_free_cells(std::uint64_t cells, const std::function<bool(std::ui
   }
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -3,7 +3,7 @@
 
 #include "core/both.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::gphash::model {
 
 void World::trace(Access access, const void* where, std::uint64_t value) {
   if (!tracing_) return;
@@ -78,4 +78,4 @@ void World::note_held_move(const std::uint64_t* version_lock) {
   me.held_value = me.last_value;
 }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::gphash::model

@@ -12,7 +12,7 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/tags.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// Where a slot stands in the levels.
 struct Place {
@@ -197,4 +197,4 @@ HOLDFAST_BOTH unsigned choose_lane_of_lines(const View<Shape>& view, const Candi
   return first_lane(view, same_lines.bucket, empty & lines);
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

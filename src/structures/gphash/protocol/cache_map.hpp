@@ -18,7 +18,7 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 inline constexpr std::uint64_t kNotCached = 0;
 
@@ -37,7 +37,7 @@ struct Mapped {
   HOLDFAST_BOTH constexpr Word position() const { return static_cast<Word>((word & ~kLoading) - 1); }
 };
 
-template <class Word, memory::VolatileWords<Word> Memory>
+template <class Word, pool::VolatileWords<Word> Memory>
 HOLDFAST_BOTH Mapped<Word> mapped(const Memory& memory, const Word* f) {
   return {memory.peek(f)};
 }
@@ -88,4 +88,4 @@ HOLDFAST_BOTH bool read_stands(const Memory& memory, Word* f) {
   return !memory.keeps(Step::look_at_map_again) || !write_through(memory, f).cached();
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -15,19 +15,19 @@
 #include "pool/medium/memory_concept.hpp"
 #include "structures/gphash/protocol/memory_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 HOLDFAST_BOTH constexpr bool is_claimed(std::uint64_t version_lock) { return (version_lock & 1) != 0; }
 HOLDFAST_BOTH constexpr std::uint64_t clearings(std::uint64_t version_lock) { return version_lock >> 1; }
 
-template <memory::VolatileWords Memory>
+template <pool::VolatileWords Memory>
 HOLDFAST_BOTH bool try_claim(const Memory& memory, std::uint64_t* version_lock) {
   const std::uint64_t seen = memory.peek(version_lock);
   return !is_claimed(seen) && memory.swap(version_lock, seen, seen | 1);
 }
 
 /// Only the holder changes a claimed version lock, so plain stores do.
-template <memory::VolatileWords Memory>
+template <pool::VolatileWords Memory>
 HOLDFAST_BOTH void raise(const Memory& memory, std::uint64_t* version_lock) {
   memory.poke(version_lock, memory.peek(version_lock) + 2);
 }
@@ -38,23 +38,23 @@ HOLDFAST_BOTH void raise_shared(const Memory& memory, std::uint64_t* version_loc
   memory.add(version_lock, 2);
 }
 
-template <memory::VolatileWords Memory>
+template <pool::VolatileWords Memory>
 HOLDFAST_BOTH void release(const Memory& memory, std::uint64_t* version_lock) {
   memory.poke(version_lock, memory.peek(version_lock) & ~std::uint64_t{1});
 }
 
 /// The same for a batch in phases, which is alone in changing the table: several of its keys may have one version lock, and each of them claims
 /// it, and releases it when all are shown.
-template <memory::VolatileWords Memory>
+template <pool::VolatileWords Memory>
 HOLDFAST_BOTH void claim_shared(const Memory& memory, std::uint64_t* version_lock) {
   std::uint64_t seen = memory.peek(version_lock);
   while (!is_claimed(seen) && !memory.swap(version_lock, seen, seen | 1)) seen = memory.peek(version_lock);
 }
-template <memory::VolatileWords Memory>
+template <pool::VolatileWords Memory>
 HOLDFAST_BOTH void release_shared(const Memory& memory, std::uint64_t* version_lock) {
   std::uint64_t seen = memory.peek(version_lock);
   while (is_claimed(seen) && !memory.swap(version_lock, seen, seen & ~std::uint64_t{1}))
     seen = memory.peek(version_lock);
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -22,7 +22,7 @@
 #include "structures/gphash/protocol/mutant.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// The two words that every slot has.
 template <SlotMemory Memory>
@@ -151,4 +151,4 @@ HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory, const
   return kNoLane;
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -13,7 +13,7 @@
 #include "holdfast/status.hpp"
 #include "structures/gphash/protocol/run.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// What a key holds at some point of a batch: the value of a row, by its number, or one of these. 31 bits.
 using Held = std::uint32_t;
@@ -131,4 +131,4 @@ HOLDFAST_BOTH inline Held answer_row(const Rows& rows, std::size_t row, const Ef
   return after(effect_of(rows, row), held);
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -10,7 +10,7 @@
 #include "structures/gphash/protocol/mutant.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// An item, as it stood when its slot was read.
 struct Item {
@@ -109,4 +109,4 @@ HOLDFAST_BOTH Item find_claimed(const Tile& tile, const Memory& memory, const Vi
   return tile.first_item(memory, view, candidates, tile.match(view, candidates, tags, candidates.tag()));
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -12,7 +12,7 @@
 #include "holdfast/score.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 inline constexpr unsigned kMaxLevels = 5;  ///< addressed at once
 inline constexpr unsigned kMaxLanes = 32;  ///< levels × hash locations × slots
@@ -142,7 +142,7 @@ struct View {
   HOLDFAST_BOTH bool has_fingerprints() const { return Shape::kVariable || wide(); }
   HOLDFAST_BOTH unsigned key_words() const { return shape.key_words(); }
   HOLDFAST_BOTH unsigned key_bytes() const { return 8 * shape.key_words(); }
-  HOLDFAST_BOTH unsigned slot_bytes() const { return index::slot_bytes(shape.key_words()); }
+  HOLDFAST_BOTH unsigned slot_bytes() const { return gphash::slot_bytes(shape.key_words()); }
   /// True if a slot's first word alone says whether it is occupied. Otherwise both do.
   HOLDFAST_BOTH bool key_decides() const { return in_slot() || wide(); }
   HOLDFAST_BOTH unsigned bottom_level() const { return top_level + 1 - shape.levels(); }
@@ -198,4 +198,4 @@ struct Drain {
   std::uint32_t number = 0;  ///< of the level
 };
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -11,7 +11,7 @@
 #include "structures/gphash/protocol/pair.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 template <class Shape>
 class Candidates;
@@ -132,4 +132,4 @@ HOLDFAST_BOTH Key slot_key(const View<Shape>& view, const Slot* slot, std::uint6
   return ItemKindOf<Shape>::key_of(view, slot, head, word);
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -12,7 +12,7 @@
 #include "structures/gphash/protocol/pair.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// A key of 8 bytes; or a wide one, by its hash and by where its bytes are. One of variable length, too; in a slot it is the
 /// pair that the slot names, for two slots that name one pair have one key.
@@ -63,10 +63,10 @@ HOLDFAST_BOTH Key given_key(const View<Shape>& view, const std::byte* bytes) {
 }
 
 /// True if the wide key in a slot has the hash that stands before it.
-template <memory::ReadableMemory Memory, class Shape>
+template <pool::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH bool has_own_hash(const Memory& memory, const View<Shape>& view, const Slot* slot, std::uint64_t head) {
   const auto word = [&](unsigned i) { return memory.load(wide_key(slot) + i); };
   return hash_words(view.key_words(), view.seed, word) == head;
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -28,7 +28,7 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 enum Known : std::uint64_t { kGone = 0, kBlank, kNoted, kKnown };
 
@@ -62,4 +62,4 @@ HOLDFAST_BOTH bool confirm_key(const Memory& memory, std::uint64_t* state) {
   return memory.swap(state, std::uint64_t{kNoted}, std::uint64_t{kKnown});
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

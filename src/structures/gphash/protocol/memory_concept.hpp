@@ -27,7 +27,7 @@
 #include "structures/gphash/protocol/mutant.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// Stand for the arguments of members that are templates. They are declared only.
 struct AnyWords {
@@ -40,7 +40,7 @@ struct AnyKey {
 
 /// A search, which changes nothing.
 template <class M>
-concept SearchMemory = memory::SteppedMemory<M, Step> && requires(const M& memory) {
+concept SearchMemory = pool::SteppedMemory<M, Step> && requires(const M& memory) {
   // True where what a reader sees may not be durable yet: a search that meets a claim then flushes, fences and looks at the copies
   // again (rule 11).
   { M::kReadersFlush } -> std::convertible_to<bool>;
@@ -52,7 +52,7 @@ concept SearchMemory = memory::SteppedMemory<M, Step> && requires(const M& memor
 
 /// Tags and version locks: volatile words of which a byte can be changed alone.
 template <class M>
-concept TagMemory = memory::VolatileWords<M> &&
+concept TagMemory = pool::VolatileWords<M> &&
     requires(const M& memory, std::uint64_t* word, unsigned byte, std::uint8_t tag) {
   // Changes byte `byte` of a volatile word from the third argument to the fourth. Releases. Others may change its other bytes at
   // the same time, by any member. For the holder of the byte's slot.
@@ -70,7 +70,7 @@ concept KeySource = requires(const M& memory, const std::byte* given, const std:
 
 /// Keys of slots and pairs, compared with those that were given.
 template <class M>
-concept KeyMemory = memory::ReadableMemory<M> && KeySource<M> &&
+concept KeyMemory = pool::ReadableMemory<M> && KeySource<M> &&
     requires(const M& memory, const std::uint64_t* words, const AnyKey& key, unsigned count, const std::byte* bytes) {
   // Returns whether the `count` words of a slot's wide key are those of the candidates' key. Acquires, as `load`. By one thread.
   { memory.same_words(words, key, count) } -> std::same_as<bool>;
@@ -95,7 +95,7 @@ concept SlotCopies = requires(const M& memory, Slot* slot, std::uint64_t value, 
 
 /// All that claims, fills, moves and clears slots.
 template <class M>
-concept SlotMemory = memory::PersistentMemory<M> && SearchMemory<M> && TagMemory<M> && KeyMemory<M> && SlotCopies<M> &&
+concept SlotMemory = pool::PersistentMemory<M> && SearchMemory<M> && TagMemory<M> && KeyMemory<M> && SlotCopies<M> &&
     requires(const M& memory, Slot* slot, std::uint64_t value, std::uint64_t* words) {
   // Stores both words of an empty slot that the caller holds. A crash may keep one of them, which is as good as
   // none (rule 3). Releases.
@@ -176,13 +176,13 @@ concept PhasedMemory = SlotMemory<M> && ValueMemory<M> &&
 /// Maps from parts of the pool to their copies (cache_map.hpp), in words of 32 or 64 bits. `fence` is that of WritableMemory: it orders
 /// accesses to the maps with those to the pool, in both directions.
 template <class M, class Word>
-concept CacheMapMemory = memory::SteppedMemory<M, Step> && memory::VolatileWords<M, Word> && requires(const M& memory) {
+concept CacheMapMemory = pool::SteppedMemory<M, Step> && pool::VolatileWords<M, Word> && requires(const M& memory) {
   { memory.fence() } -> std::same_as<void>;
 };
 
 /// The same with a directory of keys (key_directory.hpp).
 template <class M>
-concept KeyDirectoryMemory = memory::SteppedMemory<M, Step> && memory::VolatileWords<M> && requires(const M& memory) {
+concept KeyDirectoryMemory = pool::SteppedMemory<M, Step> && pool::VolatileWords<M> && requires(const M& memory) {
   // Orders this thread's accesses to volatile words, the earlier ones before the later ones, for all threads that call it too.
   { memory.fence_readers() } -> std::same_as<void>;
 };
@@ -208,4 +208,4 @@ concept SeesAttempts = requires(const M& memory, const std::uint64_t* lock) {
   memory.note_held_move(lock);
 };
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -20,7 +20,7 @@
 #include "structures/gphash/protocol/mutant.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// Moves the item in `lane` of `candidates` away, if it is published and has an empty candidate slot. True: it is gone,
 /// and the caller holds its slot. `busy` if it could go, and another thread holds its key, or had, and has changed it.
@@ -86,4 +86,4 @@ HOLDFAST_BOTH unsigned claim_by_moving(const Tile& tile, const Memory& memory, c
   return kNoLane;
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// Shipping machines keep every step: their `Memory::keeps` is a constant true. docs/evidence.md has the table.
 enum class Step : std::uint8_t {
@@ -57,4 +57,4 @@ enum class Step : std::uint8_t {
   count
 };
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

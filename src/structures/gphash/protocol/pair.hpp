@@ -15,7 +15,7 @@
 #include "pool/medium/memory_concept.hpp"
 #include "structures/gphash/protocol/geometry.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 inline constexpr std::uint32_t kMaxPart = 65536;  ///< bytes of a key, and of a value
 
@@ -78,7 +78,7 @@ HOLDFAST_BOTH inline std::uint64_t pair_word(const PairHeader& header, const Par
 struct Pair {
   Part key, value;
 };
-template <memory::ReadableMemory Memory, class Shape>
+template <pool::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH Pair pair_at(const Memory& memory, const View<Shape>& view, std::uint64_t word) {
   const heap::CellWord place{word};
   const std::byte* const at = view.heap + place.begin();
@@ -91,7 +91,7 @@ HOLDFAST_BOTH Pair pair_at(const Memory& memory, const View<Shape>& view, std::u
 }
 
 /// True if the pair that a slot names is as it was written. The caller is alone, or has joined an epoch.
-template <memory::ReadableMemory Memory, class Shape>
+template <pool::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH bool is_whole_pair(const Memory& memory, const View<Shape>& view, std::uint64_t word) {
   const heap::CellWord place{word};
   PairHeader stored;
@@ -104,9 +104,9 @@ HOLDFAST_BOTH bool is_whole_pair(const Memory& memory, const View<Shape>& view, 
 }
 
 /// The same, and its key has the hash before it.
-template <memory::ReadableMemory Memory, class Shape>
+template <pool::ReadableMemory Memory, class Shape>
 bool is_whole_pair(const Memory& memory, const View<Shape>& view, std::uint64_t hash, std::uint64_t word) {
   return is_whole_pair(memory, view, word) && hash_of(pair_at(memory, view, word).key, view.seed) == hash;
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -32,7 +32,7 @@
 #include "structures/gphash/protocol/run.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 enum class Change : std::uint8_t {
   none,
@@ -226,4 +226,4 @@ HOLDFAST_BOTH void publish_plan(const Memory& memory, const View<Shape>& view, c
   }
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -16,7 +16,7 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 enum class SlotState : std::uint8_t {
   empty,
@@ -27,7 +27,7 @@ enum class SlotState : std::uint8_t {
 };
 
 /// What slot `slot` of a bucket holds. Reads only. `key` and `word` return its words.
-template <memory::ReadableMemory Memory, class Shape>
+template <pool::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& view, unsigned rank, std::uint64_t bucket,
                                      const Slot* slot, std::uint64_t& key, std::uint64_t& word, std::uint8_t& tag) {
   key = memory.load(&slot->key);
@@ -47,7 +47,7 @@ HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& vi
 }
 
 /// The same for the reserved slot, whose key word says only that the reserved key is there. No key behind a fingerprint is.
-template <memory::ReadableMemory Memory, class Shape>
+template <pool::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH SlotState inspect_reserved(const Memory& memory, const View<Shape>& view, std::uint64_t& word) {
   word = 0;
   if (view.has_fingerprints()) return SlotState::empty;
@@ -100,7 +100,7 @@ HOLDFAST_BOTH LaneMask lanes_before(const View<Shape>& view, const Place& place,
 }
 
 /// Those of the lanes `asked` whose tags say that the candidates' key may be there. Reads no other lanes' tags.
-template <memory::VolatileWords Memory, class Shape>
+template <pool::VolatileWords Memory, class Shape>
 HOLDFAST_BOTH LaneMask match_lanes(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                    LaneMask asked) {
   const unsigned slots = view.shape.slots();
@@ -141,4 +141,4 @@ HOLDFAST_BOTH void drop_second_copy(const Memory& memory, const View<Shape>& vie
   retag(memory, candidates.tags(view, place.rank, j) + place.slot / 8, place.slot, candidates.tag(), kTagEmpty);
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -15,7 +15,7 @@
 #include "structures/gphash/protocol/move.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 enum class Rehashed : std::uint8_t {
   empty,        ///< there was no item
@@ -60,7 +60,7 @@ HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const
 
 /// Copies the tags of level `number` from the groups of one view into those of another, which both address it: the first
 /// step of a resize. Tags depend on the hash alone, so no slot is read. `bucket` is one of the level's.
-template <memory::VolatileWords Memory, class Shape>
+template <pool::VolatileWords Memory, class Shape>
 HOLDFAST_BOTH void carry_tags(const Memory& memory, const View<Shape>& from, const View<Shape>& to, unsigned number,
                               std::uint64_t bucket) {
   const std::uint64_t* const source = from.tags + from.tag_index(from.top_level - number, bucket);
@@ -68,4 +68,4 @@ HOLDFAST_BOTH void carry_tags(const Memory& memory, const View<Shape>& from, con
   for (unsigned i = 0; i < to.words_per_bucket(); ++i) memory.poke(target + i, memory.peek(source + i));
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

@@ -10,7 +10,7 @@
 #include "holdfast/status.hpp"
 #include "structures/gphash/protocol/pair.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// The arrays of a batch, as the index reads them. All in memory that the machine can reach.
 struct Rows {
@@ -66,4 +66,4 @@ enum class Outcome : std::uint8_t {
   needs_cell,    ///< the heap has no cell to give; nothing was changed
 };
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

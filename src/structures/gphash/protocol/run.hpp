@@ -17,7 +17,7 @@
 #include "structures/gphash/protocol/run_state.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// The durable part of a run on a key that is in the table: nothing, a new word, or its removal.
 template <class Memory, class Shape, OperationTile<Memory, Shape> Tile>
@@ -95,4 +95,4 @@ HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const Vi
   return outcome;
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

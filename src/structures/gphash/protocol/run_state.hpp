@@ -14,7 +14,7 @@
 #include "structures/gphash/protocol/rows.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// The frequency `before`, and so many changes more.
 HOLDFAST_BOTH constexpr std::uint64_t more_frequent(std::uint64_t before, std::uint64_t changes) {
@@ -323,4 +323,4 @@ class RunState {
   std::uint64_t writes_ = 0;  ///< operations since then that changed the value
 };
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

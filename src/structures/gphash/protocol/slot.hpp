@@ -8,7 +8,7 @@
 
 #include "core/both.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 /// An item. All zero bits is EMPTY, so a fresh level needs no writing.
 ///
@@ -44,4 +44,4 @@ HOLDFAST_BOTH constexpr unsigned slot_bytes(unsigned key_words) {
 /// What stands in the key word of an occupied reserved slot.
 inline constexpr std::uint64_t kReservedKey = 1;
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

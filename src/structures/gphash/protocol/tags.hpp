@@ -10,7 +10,7 @@
 #include "core/both.hpp"
 #include "structures/gphash/protocol/memory_concept.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 inline constexpr std::uint8_t kTagEmpty = 0;
 inline constexpr std::uint8_t kTagClaimed = 1;  ///< taken by an operation that has not published it
@@ -56,4 +56,4 @@ HOLDFAST_BOTH constexpr std::uint64_t byte_change(unsigned byte, std::uint8_t fr
   return (std::uint64_t{to} - std::uint64_t{from}) << (8 * byte);
 }
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

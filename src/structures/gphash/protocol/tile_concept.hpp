@@ -16,7 +16,7 @@
 #include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/pair.hpp"
 
-namespace holdfast::index {
+namespace holdfast::gphash {
 
 struct Item;
 
@@ -82,4 +82,4 @@ concept OperationTile = SlotTile<T, M, S> && OperationMemory<M, S> &&
   { tile.zero(to, bytes) } -> std::same_as<void>;
 } &&(!M::kColumns || S::kVariable || ColumnTile<T, M>);
 
-}  // namespace holdfast::index
+}  // namespace holdfast::gphash

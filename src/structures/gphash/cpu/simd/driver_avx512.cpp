@@ -4,10 +4,10 @@
 #include "structures/gphash/cpu/driver_impl.hpp"
 #include "structures/gphash/cpu/simd/tile_avx512.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
-std::unique_ptr<Driver> make_avx512_driver(const index::RuntimeShape& shape, const memory::Persist& persist) {
+std::unique_ptr<Driver> make_avx512_driver(const gphash::RuntimeShape& shape, const pool::Persist& persist) {
   return make_driver_for<Avx512Tile>(shape, persist);
 }
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

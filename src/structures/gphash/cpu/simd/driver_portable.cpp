@@ -3,10 +3,10 @@
 
 #include "structures/gphash/cpu/driver_impl.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
-std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, const memory::Persist& persist) {
+std::unique_ptr<Driver> make_portable_driver(const gphash::RuntimeShape& shape, const pool::Persist& persist) {
   return make_driver_for<PortableTile>(shape, persist);
 }
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

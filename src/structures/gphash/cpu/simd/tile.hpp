@@ -14,20 +14,20 @@
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/tags.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
-using index::Candidates;
-using index::Item;
-using index::Slot;
-using index::View;
+using gphash::Candidates;
+using gphash::Item;
+using gphash::Slot;
+using gphash::View;
 
 /// The tag words of a key's candidate buckets, in lane order.
 template <class Shape>
 struct TagWords {
-  std::uint64_t word[index::kMaxLanes];
+  std::uint64_t word[gphash::kMaxLanes];
 };
 template <unsigned L, unsigned H, unsigned S, class Keys>
-struct TagWords<index::FixedShape<L, H, S, Keys>> {
+struct TagWords<gphash::FixedShape<L, H, S, Keys>> {
   std::uint64_t word[L * H * ((S + 7) / 8)];
 };
 
@@ -47,20 +47,20 @@ struct TileBase {
     return act();
   }
 
-  template <memory::VolatileWords Memory>
+  template <pool::VolatileWords Memory>
   std::uint64_t peek(const Memory& memory, const std::uint64_t* word) const {
     return memory.peek(word);
   }
 
   /// The foremost of the `hits` lanes whose slot is occupied by the key.
-  template <index::KeyMemory Memory, class Shape>
+  template <gphash::KeyMemory Memory, class Shape>
   Item first_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                   LaneMask hits) const {
     for (; hits != 0; hits &= hits - 1) {
       const unsigned lane = lowest_bit(hits);
       Slot* const slot = candidates.slot(view, lane);
       std::uint64_t word = 0;
-      if (index::ItemKindOf<Shape>::load_item(memory, view, candidates, slot, word)) return {slot, word, lane};
+      if (gphash::ItemKindOf<Shape>::load_item(memory, view, candidates, slot, word)) return {slot, word, lane};
     }
     return {};
   }
@@ -69,7 +69,7 @@ struct TileBase {
   bool stands(const Memory&, const View<Shape>&, const Candidates<Shape>&, LaneMask) const {
     return true;  // it has no copies of some slots
   }
-  template <memory::WritableMemory Memory, class Shape>
+  template <pool::WritableMemory Memory, class Shape>
   void flush_slots(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                    LaneMask hits) const {
     for (; hits != 0; hits &= hits - 1) memory.flush(candidates.slot(view, lowest_bit(hits)), view.slot_bytes());
@@ -81,8 +81,8 @@ struct TileBase {
     memory.write_bytes(cell, from, bytes);
   }
   template <ByteMemory Memory>
-  void write_pair(const Memory& memory, std::byte* cell, const index::PairHeader& header, const index::Part& key,
-                  const index::Part& value) const {
+  void write_pair(const Memory& memory, std::byte* cell, const gphash::PairHeader& header, const gphash::Part& key,
+                  const gphash::Part& value) const {
     memory.write_bytes(cell, reinterpret_cast<const std::byte*>(&header), sizeof header);
     memory.write_bytes(cell + sizeof header, key.data, key.size);
     memory.write_bytes(cell + sizeof header + key.size, value.data, value.size);
@@ -135,7 +135,7 @@ struct TileBase {
 struct PortableTile : TileBase {
   static constexpr const char* kName = "portable";
 
-  template <memory::VolatileWords Memory, class Shape>
+  template <pool::VolatileWords Memory, class Shape>
   TagWords<Shape> load_tags(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) const {
     TagWords<Shape> tags;
     if (candidates.is_reserved()) {
@@ -157,18 +157,18 @@ struct PortableTile : TileBase {
   template <class Shape>
   LaneMask match(const View<Shape>& view, const Candidates<Shape>& candidates, const TagWords<Shape>& tags,
                  std::uint8_t tag) const {
-    if (candidates.is_reserved()) return index::match_word(tags.word[0], tag) & 1;
+    if (candidates.is_reserved()) return gphash::match_word(tags.word[0], tag) & 1;
     const unsigned slots = view.shape.slots();
     const unsigned buckets = view.shape.levels() * view.shape.hashes();
     const std::uint64_t* word = tags.word;
     LaneMask mask = 0;
     for (unsigned i = 0; i < buckets; ++i) {
       LaneMask bucket = 0;
-      for (unsigned at = 0; at < slots; at += 8) bucket |= index::match_word(*word++, tag) << at;
+      for (unsigned at = 0; at < slots; at += 8) bucket |= gphash::match_word(*word++, tag) << at;
       mask |= (bucket & lanes(slots)) << (i * slots);
     }
     return mask;
   }
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -6,16 +6,16 @@
 
 #include "structures/gphash/cpu/simd/tile.hpp"
 
-namespace holdfast::machine::cpu {
+namespace holdfast::gphash::cpu {
 
 struct Avx512Tile : PortableTile {
   static constexpr const char* kName = "avx512";
   using PortableTile::load_tags;
   using PortableTile::match;
 
-  template <memory::VolatileWords Memory, class Keys>
-  __m256i load_tags(const Memory& memory, const View<index::FixedShape<2, 2, 8, Keys>>& view,
-                    const Candidates<index::FixedShape<2, 2, 8, Keys>>& candidates) const {
+  template <pool::VolatileWords Memory, class Keys>
+  __m256i load_tags(const Memory& memory, const View<gphash::FixedShape<2, 2, 8, Keys>>& view,
+                    const Candidates<gphash::FixedShape<2, 2, 8, Keys>>& candidates) const {
     const auto word = [&](unsigned rank, unsigned j) {
       return static_cast<long long>(memory.peek(candidates.tags(view, rank, j)));
     };
@@ -23,11 +23,12 @@ struct Avx512Tile : PortableTile {
   }
 
   template <class Keys>
-  LaneMask match(const View<index::FixedShape<2, 2, 8, Keys>>&,
-                 const Candidates<index::FixedShape<2, 2, 8, Keys>>& candidates, __m256i tags, std::uint8_t tag) const {
+  LaneMask match(const View<gphash::FixedShape<2, 2, 8, Keys>>&,
+                 const Candidates<gphash::FixedShape<2, 2, 8, Keys>>& candidates, __m256i tags,
+                 std::uint8_t tag) const {
     const LaneMask mask = _mm256_cmpeq_epi8_mask(tags, _mm256_set1_epi8(static_cast<char>(tag)));
     return candidates.is_reserved() ? mask & 1 : mask;
   }
 };
 
-}  // namespace holdfast::machine::cpu
+}  // namespace holdfast::gphash::cpu

@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/machine.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -20,7 +20,7 @@ constexpr std::uint64_t kChunk = std::uint64_t{32} << 20;  // bytes: large enoug
 __global__ void __launch_bounds__(kThreads)
     split_kernel(const std::uint64_t* slots, unsigned size, const __grid_constant__ CachedSlots to, std::uint64_t first,
                  unsigned key_words) {
-  const unsigned slot_words = index::slot_bytes(key_words) / 8;
+  const unsigned slot_words = gphash::slot_bytes(key_words) / 8;
   for (auto i = static_cast<unsigned>(first_of_thread()); i < size * slot_words;
        i += static_cast<unsigned>(all_threads())) {
     const std::uint64_t slot = first + i / slot_words;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
     if (part.mapped) {
       if (cache.buckets.map == nullptr) return;
       const std::uint64_t bucket = part.first + i / cache.bucket_slots;
-      const auto mapped = index::mapped(memory, cache.buckets.map + bucket);
+      const auto mapped = gphash::mapped(memory, cache.buckets.map + bucket);
       bool wrong = mapped.being_loaded();
       if (mapped.cached())
         wrong = mapped.position() >= cache.buckets.positions || cache.buckets.owners[mapped.position()] != bucket;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 void empty_slots(const CachedSlots& slots, unsigned key_words, cudaStream_t stream) {
-  const std::uint64_t size = slots.bytes / index::slot_bytes(key_words);
+  const std::uint64_t size = slots.bytes / gphash::slot_bytes(key_words);
   const auto zero = [&](std::uint64_t* array, std::uint64_t words) {
     check(cudaMemsetAsync(array, 0, 8 * words, stream), "emptying the bucket cache");
   };
@@ -82,7 +82,7 @@ void empty_slots(const CachedSlots& slots, unsigned key_words, cudaStream_t stre
 
 void load_slots(const CachedSlots& to, unsigned key_words, cudaStream_t stream) {
   const char* const doing = "loading the bucket cache";
-  const std::uint64_t each = index::slot_bytes(key_words);
+  const std::uint64_t each = gphash::slot_bytes(key_words);
   const std::uint64_t size = to.bytes / each, most = kChunk / each;
   const DeviceBuffer<std::uint64_t> chunk(std::min(size, most) * each / 8);
   for (std::uint64_t at = 0; at < size; at += most) {
@@ -107,16 +107,16 @@ BucketCache::BucketCache(const MachineOptions& options)
 
 CachedSlots BucketCache::Part::view(unsigned key_words) const {
   std::uint64_t* const keys = words.data();
-  const std::uint64_t bytes = slots * index::slot_bytes(key_words);
+  const std::uint64_t bytes = slots * gphash::slot_bytes(key_words);
   return {of, bytes, keys, keys + slots, key_words == 1 ? nullptr : keys + 2 * slots};
 }
 
-BucketCache::Part BucketCache::take(const index::Slot* of, std::uint64_t slots, unsigned key_words, bool fresh,
+BucketCache::Part BucketCache::take(const gphash::Slot* of, std::uint64_t slots, unsigned key_words, bool fresh,
                                     cudaStream_t stream) {
   Part part;
   part.of = of;
   part.slots = slots;
-  part.words = DeviceBuffer<std::uint64_t>(slots * index::slot_bytes(key_words) / 8);
+  part.words = DeviceBuffer<std::uint64_t>(slots * gphash::slot_bytes(key_words) / 8);
   fresh ? empty_slots(part.view(key_words), key_words, stream) : load_slots(part.view(key_words), key_words, stream);
   return part;
 }
@@ -140,10 +140,10 @@ bool BucketCache::make_resident(const Layout& layout, bool fresh, cudaStream_t s
   const unsigned count = levels + (layout.wide() ? 0 : 1);  // no wide key uses the reserved slot
   if (ratio_ < 1 || layout.slot_bytes() * (layout.total_slots() + 1) > budget_) return false;
   if (view_.partial()) drop();
-  Part parts[index::kMaxLevels + 1];
+  Part parts[gphash::kMaxLevels + 1];
   try {
     for (unsigned i = 0; i < count; ++i) {
-      const index::Slot* const of = i < levels ? layout.level[i] : layout.reserved_slot;
+      const gphash::Slot* const of = i < levels ? layout.level[i] : layout.reserved_slot;
       const std::uint64_t slots = i < levels ? layout.buckets(i) * layout.shape.slots() : 1;
       const auto has = std::find_if(std::begin(parts_), std::end(parts_), [&](const Part& p) { return p.of == of; });
       const bool empty = fresh && i == 0;
@@ -234,4 +234,4 @@ std::uint64_t BucketCache::bytes() const {
   return bytes;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

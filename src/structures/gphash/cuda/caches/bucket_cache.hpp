@@ -13,7 +13,7 @@
 #include "structures/gphash/layout.hpp"
 #include "structures/gphash/machine.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Holds all addressed buckets (*resident*), some, by maps, or none. The caller is alone on the table, but for loads; work is
 /// enqueued on a stream.
@@ -45,19 +45,19 @@ class BucketCache {
 
  private:
   struct Part {
-    const index::Slot* of = nullptr;
+    const gphash::Slot* of = nullptr;
     std::uint64_t slots = 0;
     DeviceBuffer<std::uint64_t> words;  ///< keys, then words, then wide keys
     CachedSlots view(unsigned key_words) const;
   };
-  Part take(const index::Slot* of, std::uint64_t slots, unsigned key_words, bool fresh, cudaStream_t stream);
+  Part take(const gphash::Slot* of, std::uint64_t slots, unsigned key_words, bool fresh, cudaStream_t stream);
   bool make_resident(const Layout& layout, bool fresh, cudaStream_t stream);
   void make_maps(const Layout& layout, bool fresh, std::uint64_t space, cudaStream_t stream);
   void drop();
 
   const double ratio_;
   std::uint64_t budget_;
-  Part parts_[index::kMaxLevels + 1];  ///< of a cache with maps, one for all positions, and the reserved slot
+  Part parts_[gphash::kMaxLevels + 1];  ///< of a cache with maps, one for all positions, and the reserved slot
   CacheMaps maps_;
   CacheView view_;
 };
@@ -65,4 +65,4 @@ class BucketCache {
 /// Copies slots of host memory into their arrays. Waits until it is done.
 void load_slots(const CachedSlots& to, unsigned key_words, cudaStream_t stream);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

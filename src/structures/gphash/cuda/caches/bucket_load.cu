@@ -2,7 +2,7 @@
 #include "structures/gphash/cuda/caches/bucket_cache.hpp"
 #include "structures/gphash/cuda/caches/cache_load.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -79,4 +79,4 @@ void BucketCache::step(ChangeOrder& order, DeviceState* state, bool paced) {
   maps_.end_step(buckets);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -7,7 +7,7 @@
 #include "core/hash.hpp"
 #include "structures/gphash/cuda/caches/maps.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 inline constexpr unsigned kScores = 1024;    ///< that a policy distinguishes
 inline constexpr unsigned kLoadBlocks = 8;   ///< 2,048 values in flight
@@ -34,7 +34,7 @@ __device__ inline bool is_hot(const MapView& maps, std::uint64_t part, std::uint
 __device__ inline bool wants_copy(const CudaMemory& memory, const MapView& maps, std::uint64_t part) {
   const std::uint32_t score = score_of(maps, part);
   const bool wants =
-      score != 0 && is_hot(maps, part, score) && index::mapped(memory, maps.map + part).word == index::kNotCached;
+      score != 0 && is_hot(maps, part, score) && gphash::mapped(memory, maps.map + part).word == gphash::kNotCached;
   if (maps.policy == CachePolicy::lfu && score != 0) maps.heat[part] /= 2;
   return wants;
 }
@@ -75,7 +75,7 @@ __device__ inline std::uint64_t begin_copy(const WarpTile& tile, const CudaMemor
                                            std::uint64_t part, bool wants) {
   const std::uint64_t position = take_to_load(tile, maps, wants);
   const auto number = static_cast<std::uint32_t>(position);
-  if (position == kNoPosition || index::begin_load(memory, maps.map + part, number)) return position;
+  if (position == kNoPosition || gphash::begin_load(memory, maps.map + part, number)) return position;
   give_position_back(maps, number);
   return kNoPosition;
 }
@@ -84,7 +84,7 @@ __device__ inline void end_copy(const CudaMemory& memory, const MapView& maps, s
                                 std::uint64_t position) {
   const auto number = static_cast<std::uint32_t>(position);
   own(memory, maps, position, part);
-  if (!index::end_load(memory, maps.map + part, number)) give_position_back(maps, number);
+  if (!gphash::end_load(memory, maps.map + part, number)) give_position_back(maps, number);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -19,7 +19,7 @@
 #include "structures/gphash/cuda/epochs.cuh"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -30,7 +30,7 @@ constexpr std::uint64_t kLeastParts = 1 << 16, kMostParts = 1 << 20;  // of one 
 
 __global__ void __launch_bounds__(kThreads) first_parts_kernel(const __grid_constant__ MapView maps) {
   for (std::uint64_t i = first_of_thread(); i < maps.positions; i += all_threads()) {
-    maps.map[i] = index::Mapped<std::uint32_t>::at(static_cast<std::uint32_t>(i)).word;
+    maps.map[i] = gphash::Mapped<std::uint32_t>::at(static_cast<std::uint32_t>(i)).word;
     maps.owners[i] = i;
   }
 }
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads) fill_ring_kernel(const __grid_consta
   for (std::uint64_t i = first_of_thread(); i < maps.positions; i += all_threads()) {
     const std::uint64_t part = maps.owners[i];
     const auto number = static_cast<std::uint32_t>(i);
-    if (part != kNoPosition && maps.map[part] == index::Mapped<std::uint32_t>::at(number).word) continue;
+    if (part != kNoPosition && maps.map[part] == gphash::Mapped<std::uint32_t>::at(number).word) continue;
     maps.owners[i] = kNoPosition;
     maps.ring[ticket(maps.state->tail)] = number;
   }
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   for (std::uint64_t part = first_of_thread(); part < parts; part += all_threads()) {
     const std::uint32_t score = score_of(maps, part);
-    if (score != 0 || index::mapped(memory, maps.map + part).cached()) atomicAdd(&mine[score], 1u);
+    if (score != 0 || gphash::mapped(memory, maps.map + part).cached()) atomicAdd(&mine[score], 1u);
   }
   __syncthreads();
   for (unsigned i = threadIdx.x; i < kScores; i += kThreads) {
@@ -114,10 +114,10 @@ __global__ void __launch_bounds__(kThreads) evict_kernel(const __grid_constant__
     const std::uint64_t part = maps.owners[i];
     if (part == kNoPosition) continue;
     const auto position = static_cast<std::uint32_t>(i);
-    const auto here = index::Mapped<std::uint32_t>::at(position);
-    if (index::mapped(memory, maps.map + part).word == here.word) {
+    const auto here = gphash::Mapped<std::uint32_t>::at(position);
+    if (gphash::mapped(memory, maps.map + part).word == here.word) {
       if (is_hot(maps, part, score_of(maps, part))) continue;
-      if (memory.swap(maps.map + part, here.word, index::Mapped<std::uint32_t>{}.word)) retire(maps, position);
+      if (memory.swap(maps.map + part, here.word, gphash::Mapped<std::uint32_t>{}.word)) retire(maps, position);
     }
     maps.owners[i] = kNoPosition;  // a change has taken the part, or it is cold
   }
@@ -266,4 +266,4 @@ void CacheMaps::end_step(const Range& range) {
   loading_ = next_ < parts();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -13,7 +13,7 @@
 #include "structures/gphash/cuda/map_view.hpp"
 #include "structures/gphash/cuda/state.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Parts are numbered in the order of their addresses, and so a load goes through them. Membership is frozen between loads.
 class CacheMaps {
@@ -87,4 +87,4 @@ class CacheMaps {
 /// Bytes of the present GPU that are free.
 std::uint64_t free_memory();
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -11,7 +11,7 @@
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/protocol/cache_map.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// A number for each thread that calls together, from a counter that all share: one addition for all of them.
 __device__ inline std::uint64_t ticket(std::uint64_t& counter) {
@@ -73,7 +73,7 @@ class BucketHits {
   __device__ explicit BucketHits(const MapView& buckets) : buckets_(buckets) {}
 
   /// An item was found in a slot; the policy hears of it.
-  __device__ void note(const CopyMemory& memory, const index::Slot* slot, std::uint64_t row) {
+  __device__ void note(const CopyMemory& memory, const gphash::Slot* slot, std::uint64_t row) {
     if (buckets_.map == nullptr) return;
     hits_ += memory.found_copy();
     if (!is_sampled(buckets_, row)) return;
@@ -97,4 +97,4 @@ class BucketHits {
   unsigned hits_ = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

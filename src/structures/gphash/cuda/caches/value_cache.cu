@@ -10,11 +10,11 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/machine.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
-using RuntimeView = View<index::RuntimeShape>;
+using RuntimeView = View<gphash::RuntimeShape>;
 
 /// Reads the heap itself, whose extents no single copy of the runtime's may span.
 __global__ void __launch_bounds__(kThreads)
@@ -208,4 +208,4 @@ std::uint64_t ValueCache::bytes() const {
   return copies_.size() + maps_.bytes() + directory_.bytes();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -13,7 +13,7 @@
 #include "structures/gphash/cuda/value_view.hpp"
 #include "structures/gphash/layout.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Holds all cells (*resident*), some, or none. What the options ask for is a part of the cells, as far as the budget goes.
 class ValueCache {
@@ -59,4 +59,4 @@ class ValueCache {
 void forget_copies(const ValueView& values, const std::uint32_t* cells, const std::uint32_t* size, std::uint64_t most,
                    cudaStream_t stream);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -4,11 +4,11 @@
 #include "structures/gphash/cuda/caches/values.cuh"
 #include "structures/gphash/cuda/gather.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
-using RuntimeView = View<index::RuntimeShape>;
+using RuntimeView = View<gphash::RuntimeShape>;
 
 // For a policy that records nothing: cells that are free are not worth a copy.
 __global__ void __launch_bounds__(kThreads)
@@ -24,10 +24,10 @@ __global__ void __launch_bounds__(kThreads)
 /// The cells [first, last): the hot ones that have no copy get one.
 __global__ void __launch_bounds__(kThreads)
     fill_kernel(const __grid_constant__ RuntimeView view, const __grid_constant__ ValueView values,
-                const __grid_constant__ index::Rows copies, std::uint64_t first, std::uint64_t last) {
+                const __grid_constant__ gphash::Rows copies, std::uint64_t first, std::uint64_t last) {
   const WarpTile tile;
   const CudaMemory memory(nullptr, nullptr);
-  const Gather<index::RuntimeShape> gather(tile, memory, view, copies);
+  const Gather<gphash::RuntimeShape> gather(tile, memory, view, copies);
   for (std::uint64_t base = first + first_of_warp() * kWarp; base < last; base += all_warps() * kWarp) {
     const std::uint64_t cell = base + tile.lane();
     const bool wants = cell < last && wants_copy(memory, values, cell);
@@ -52,11 +52,11 @@ void ValueCache::begin_load(const CellRing& ring, ChangeOrder& order, DeviceStat
 void ValueCache::step(const Layout& layout, ChangeOrder& order, DeviceState* state, bool paced) {
   if (!maps_.is_loading()) return;
   const CacheMaps::Range cells = maps_.begin_step(order, state, paced);
-  index::Rows copies;
+  gphash::Rows copies;
   copies.out = view_.copies;
   copies.value_bytes = static_cast<std::uint32_t>(cell_bytes_);
   fill_kernel<<<kLoadBlocks, kThreads, 0, maps_.stream()>>>(layout, view_, copies, cells.first, cells.last);
   maps_.end_step(cells);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

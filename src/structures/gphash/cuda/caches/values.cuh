@@ -10,14 +10,14 @@
 #include "structures/gphash/cuda/value_view.hpp"
 #include "structures/gphash/protocol/cache_map.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
-using MappedPosition = index::Mapped<std::uint32_t>;
+using MappedPosition = gphash::Mapped<std::uint32_t>;
 
 /// Where the copy of a cell is; kNoPosition: in host memory alone.
 __device__ inline std::uint64_t copy_of_cell(const CudaMemory& memory, const ValueView& values, std::uint64_t cell) {
   if (values.map == nullptr) return cell;
-  const MappedPosition mapped = index::mapped(memory, values.map + cell);
+  const MappedPosition mapped = gphash::mapped(memory, values.map + cell);
   return mapped.cached() ? mapped.position() : kNoPosition;
 }
 
@@ -29,7 +29,7 @@ __device__ inline void note_use(const ValueView& values, std::uint64_t cell, std
 /// A cell was written, durably, and is not yet shown; or it came out of its slot. It has no copy from now on. True: it had one.
 __device__ inline bool forget_copy(const CudaMemory& memory, const ValueView& values, std::uint64_t cell) {
   if (values.map == nullptr) return false;
-  const MappedPosition was = index::remap(memory, values.map + cell, MappedPosition{});
+  const MappedPosition was = gphash::remap(memory, values.map + cell, MappedPosition{});
   if (was.cached()) retire(values, was.position());
   return was.cached();
 }
@@ -42,4 +42,4 @@ __device__ inline std::uint64_t take_position(const ValueView& values) {
   return kNoPosition;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

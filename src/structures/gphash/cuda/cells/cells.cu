@@ -6,17 +6,17 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
 __global__ void settle_kernel(DeviceState* state) { settle(state); }
 
 __global__ void __launch_bounds__(kThreads)
-    clear_kernel(index::Slot* first, std::uint64_t size, const __grid_constant__ Layout layout) {
+    clear_kernel(gphash::Slot* first, std::uint64_t size, const __grid_constant__ Layout layout) {
   const CudaMemory memory(nullptr, nullptr);
   for (std::uint64_t i = first_of_thread(); i < size; i += all_threads()) {
-    index::Slot* const slot = layout.after(first, i);
+    gphash::Slot* const slot = layout.after(first, i);
     if (!layout.key_decides()) memory.store(&slot->word, 0);
     memory.store(&slot->key, 0);
   }
@@ -39,7 +39,7 @@ void settle_cells(DeviceState* state, cudaStream_t stream) {
   check_launch("settling free cells");
 }
 
-void clear_slots(index::Slot* first, std::uint64_t size, const Layout& layout, cudaStream_t stream) {
+void clear_slots(gphash::Slot* first, std::uint64_t size, const Layout& layout, cudaStream_t stream) {
   clear_kernel<<<blocks_for(clear_kernel, size), kThreads, 0, stream>>>(first, size, layout);
   check_launch("emptying slots");
 }
@@ -50,4 +50,4 @@ void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32
   check_launch("marking free cells");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

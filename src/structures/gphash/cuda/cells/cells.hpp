@@ -9,14 +9,14 @@
 #include "structures/gphash/cuda/state.hpp"
 #include "structures/gphash/layout.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Between two changing batches: frees cells (epochs.cuh).
 void settle_cells(DeviceState* state, cudaStream_t stream);
 /// Empties `size` slots of a table, durably.
-void clear_slots(index::Slot* first, std::uint64_t size, const Layout& layout, cudaStream_t stream);
+void clear_slots(gphash::Slot* first, std::uint64_t size, const Layout& layout, cudaStream_t stream);
 /// Marks the free cells of a ring without retired ones in `live`; those that are marked already are `shared`.
 void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32_t* live, ScanReport* report,
                      cudaStream_t stream);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

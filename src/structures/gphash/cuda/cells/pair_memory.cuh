@@ -5,7 +5,7 @@
 #include "structures/gphash/cuda/jobs.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class PairMemory : public CudaMemory {
  public:
@@ -39,7 +39,7 @@ class PairMemory : public CudaMemory {
  private:
   const SlabView& slabs_;
 };
-static_assert(index::OperationTile<WarpTile, PairMemory, index::DefaultVariableShape>);
+static_assert(gphash::OperationTile<WarpTile, PairMemory, gphash::DefaultVariableShape>);
 
 /// The policy of changes whose cells come from slabs.
 template <class Shape>
@@ -68,11 +68,11 @@ class ScanMemory : public CudaMemory {
   const std::byte* heap_;
   const SlabView& slabs_;
 };
-static_assert(index::SlotMemory<ScanMemory>);
+static_assert(gphash::SlotMemory<ScanMemory>);
 
 template <class Shape>
 __device__ ScanMemory scanning_memory(const CacheView& cache, const View<Shape>& view, const SlabView& slabs) {
   return {&cache, view.heap, slabs};
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -11,7 +11,7 @@
 #include "structures/gphash/protocol/recover.hpp"
 #include "structures/gphash/protocol/rehash.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 __device__ inline std::uint64_t bump(std::uint64_t& word) {
   return atomicAdd(reinterpret_cast<unsigned long long*>(&word), 1ull);
@@ -35,7 +35,7 @@ __device__ inline std::uint64_t bit_of_cell(const SlabView&, std::uint64_t word)
 __device__ inline std::uint64_t bit_of_cell(const JobRing&, std::uint64_t word) { return word - 1; }
 
 /// One slot of rank `rank`, by one thread: its tag, its cell. The word of the item that it holds, if any.
-template <index::SlotMemory Memory, class Shape, class Cells>
+template <gphash::SlotMemory Memory, class Shape, class Cells>
 __device__ bool scan_slot(const Memory& memory, const View<Shape>& view, const Cells& cells, unsigned rank,
                           std::uint64_t number, bool repair, std::uint32_t* live, ScanReport* report,
                           std::uint64_t& word) {
@@ -44,18 +44,18 @@ __device__ bool scan_slot(const Memory& memory, const View<Shape>& view, const C
   Slot* const slot = view.slot(rank, bucket, in_bucket);
   std::uint64_t key = 0;
   std::uint8_t tag = 0;
-  const index::SlotState state = index::inspect_slot(memory, view, rank, bucket, slot, key, word, tag);
+  const gphash::SlotState state = gphash::inspect_slot(memory, view, rank, bucket, slot, key, word, tag);
   switch (state) {
-    case index::SlotState::empty: return false;
-    case index::SlotState::torn:
+    case gphash::SlotState::empty: return false;
+    case gphash::SlotState::torn:
       bump(report->torn);
-      if (repair) index::clear_torn(memory, slot);
+      if (repair) gphash::clear_torn(memory, slot);
       return false;
-    case index::SlotState::misplaced:
-    case index::SlotState::no_cell:
+    case gphash::SlotState::misplaced:
+    case gphash::SlotState::no_cell:
       report_damage(report, {state, view.top_level - rank, in_bucket, bucket, key, word});
       return false;
-    case index::SlotState::occupied: break;
+    case gphash::SlotState::occupied: break;
   }
   // Slots of a word are read by several threads; each writes its own byte.
   reinterpret_cast<std::uint8_t*>(view.tags + view.tag_index(rank, bucket))[in_bucket] = tag;
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
     if (!scan_slot(memory, view, cells, rank, number, repair, live, report, word)) continue;
     ++items;
-    left += index::ItemKindOf<Shape>::left(word);
+    left += gphash::ItemKindOf<Shape>::left(word);
   }
   if (items != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&report->items), items);
   if (left != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&report->left), left);
@@ -95,9 +95,9 @@ __global__ void reserved_slot_kernel(const __grid_constant__ View<Shape> view, c
   const CudaMemory memory(nullptr, &cache);
   std::uint64_t word = 0;
   std::uint64_t tag = 0;
-  switch (index::inspect_reserved(memory, view, word)) {
-    case index::SlotState::occupied:
-      tag = index::tag_of(hash_key(0, view.seed));
+  switch (gphash::inspect_reserved(memory, view, word)) {
+    case gphash::SlotState::occupied:
+      tag = gphash::tag_of(hash_key(0, view.seed));
       bump(report->items);
       if (!view.in_slot()) {
         const std::uint64_t before = report->shared;
@@ -105,13 +105,13 @@ __global__ void reserved_slot_kernel(const __grid_constant__ View<Shape> view, c
         report->reserved_shared = report->shared != before;
       }
       break;
-    case index::SlotState::torn:
+    case gphash::SlotState::torn:
       bump(report->torn);
-      if (repair) index::clear_torn(memory, view.reserved_slot);
+      if (repair) gphash::clear_torn(memory, view.reserved_slot);
       break;
-    case index::SlotState::empty: break;
-    case index::SlotState::misplaced:
-    case index::SlotState::no_cell: report->reserved_damaged = 1;
+    case gphash::SlotState::empty: break;
+    case gphash::SlotState::misplaced:
+    case gphash::SlotState::no_cell: report->reserved_damaged = 1;
   }
   view.tags[view.reserved_index() + 1] = tag;
 }
@@ -124,17 +124,17 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(nullptr, &cache);
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
-    const index::Place place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
+    const gphash::Place place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
     const Slot* const slot = view.after(view.level[rank], number);
     const std::uint64_t key = memory.load(&slot->key);
     const std::uint64_t word = memory.load(&slot->word);
     if (key == 0 || (!view.key_decides() && word == 0)) continue;
-    const Candidates<Shape> candidates(view, index::slot_key(view, slot, key, word));
-    const unsigned j = index::location_of(view, candidates, place);
-    const LaneMask hits = index::match_lanes(memory, view, candidates, index::lanes_before(view, place, j));
-    if (!index::holds_copy(memory, view, candidates, hits)) continue;
+    const Candidates<Shape> candidates(view, gphash::slot_key(view, slot, key, word));
+    const unsigned j = gphash::location_of(view, candidates, place);
+    const LaneMask hits = gphash::match_lanes(memory, view, candidates, gphash::lanes_before(view, place, j));
+    if (!gphash::holds_copy(memory, view, candidates, hits)) continue;
     bump(report->second_copies);
-    if (repair) index::drop_second_copy(memory, view, candidates, place, j);
+    if (repair) gphash::drop_second_copy(memory, view, candidates, place, j);
   }
 }
 
@@ -145,12 +145,12 @@ __device__ bool belongs(const CudaMemory& memory, const View<Shape>& view, unsig
   const std::uint64_t key = memory.load(&slot->key), word = memory.load(&slot->word);
   if (!view.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
   const std::uint64_t bucket = number / view.shape.slots();
-  const Candidates<Shape> candidates(view, index::slot_key(view, slot, key, word));
+  const Candidates<Shape> candidates(view, gphash::slot_key(view, slot, key, word));
   bool here = false;
   for (unsigned j = 0; j < view.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
-  here = here && (!view.wide() || index::has_own_hash(memory, view, slot, key));
-  if (here && (view.in_slot() || index::ItemKindOf<Shape>::has_cell(memory, view, word))) return true;
-  report_damage(report, {here ? index::SlotState::no_cell : index::SlotState::misplaced, level,
+  here = here && (!view.wide() || gphash::has_own_hash(memory, view, slot, key));
+  if (here && (view.in_slot() || gphash::ItemKindOf<Shape>::has_cell(memory, view, word))) return true;
+  report_damage(report, {here ? gphash::SlotState::no_cell : gphash::SlotState::misplaced, level,
                          static_cast<std::uint32_t>(number % view.shape.slots()), bucket, key, word});
   return false;
 }
@@ -176,11 +176,11 @@ __global__ void __launch_bounds__(kThreads)
     for (unsigned waiting; !stop && (waiting = tile.ballot(waits)) != 0;) {
       const unsigned active = next_in_line(waiting, turn);
       turn = active + 1;
-      const index::Rehashed result = index::rehash_slot(tile, memory, view, view.after(slots, base + active));
-      if (result == index::Rehashed::busy) continue;
-      stop = result == index::Rehashed::needs_level;
-      moved += result == index::Rehashed::moved;
-      cleared += result == index::Rehashed::cleared;
+      const gphash::Rehashed result = gphash::rehash_slot(tile, memory, view, view.after(slots, base + active));
+      if (result == gphash::Rehashed::busy) continue;
+      stop = result == gphash::Rehashed::needs_level;
+      moved += result == gphash::Rehashed::moved;
+      cleared += result == gphash::Rehashed::cleared;
       if (tile.lane() != active) continue;
       waits = false;
       if (stop) report->needs_level = 1;
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(kThreads)
     carry_kernel(const __grid_constant__ View<Shape> from, const __grid_constant__ View<Shape> to, unsigned level) {
   const CudaMemory memory(nullptr, nullptr);
   for (std::uint64_t bucket = first_of_thread(); bucket < (std::uint64_t{1} << level); bucket += all_threads()) {
-    index::carry_tags(memory, from, to, level, bucket);
+    gphash::carry_tags(memory, from, to, level, bucket);
   }
 }
 
@@ -217,4 +217,4 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -15,7 +15,7 @@
 #include "structures/gphash/cuda/tile.cuh"
 #include "structures/gphash/protocol/run.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The run that a lane brings.
 struct Waiting {
@@ -59,12 +59,12 @@ __device__ Waiting bring(const View<Shape>& view, const ChangeJob& job, std::uin
   return run;
 }
 
-__device__ inline void leave_over(const ChangeJob& job, std::uint64_t at, index::Outcome outcome) {
+__device__ inline void leave_over(const ChangeJob& job, std::uint64_t at, gphash::Outcome outcome) {
   const auto count = [](std::uint32_t& word) { return atomicAdd(&word, 1u); };
   const std::uint32_t place = count(job.report->leftovers);
   HOLDFAST_ASSERT(place < job.size);
   job.leftovers[place] = static_cast<std::uint32_t>(at);
-  count(outcome == index::Outcome::needs_slot ? job.report->needs_slot : job.report->needs_cell);
+  count(outcome == gphash::Outcome::needs_slot ? job.report->needs_slot : job.report->needs_cell);
 }
 
 /// Of a multiprocessor. Left to itself the compiler now and then takes more registers, and gives up a block for them.
@@ -92,19 +92,19 @@ __global__ void __launch_bounds__(kThreads, kChangeBlocks<Shape>)
       turn = active + 1;
       const std::uint64_t at = tile.from_lane(mine.at, active);
       const unsigned denied = may_be_last ? tile.from_lane(mine.denied, active) : 0;
-      const index::Permits permits{job.permits.new_key && denied < 1, job.permits.new_value && denied < 2};
-      const index::Run<std::uint32_t> run{job.order ? job.order + at : nullptr, at, tile.from_lane(mine.size, active)};
-      const index::Key key = key_of_row(view, job, run.row(0), tile.from_lane(mine.key, active));
-      const index::Outcome outcome =
-          index::apply_run(tile, memory, view, job.rows, run, Candidates<Shape>(view, key), permits);
+      const gphash::Permits permits{job.permits.new_key && denied < 1, job.permits.new_value && denied < 2};
+      const gphash::Run<std::uint32_t> run{job.order ? job.order + at : nullptr, at, tile.from_lane(mine.size, active)};
+      const gphash::Key key = key_of_row(view, job, run.row(0), tile.from_lane(mine.key, active));
+      const gphash::Outcome outcome =
+          gphash::apply_run(tile, memory, view, job.rows, run, Candidates<Shape>(view, key), permits);
       memory.keep_copy(tile, view);
-      if (outcome == index::Outcome::claim_missed) {
+      if (outcome == gphash::Outcome::claim_missed) {
         memory.count_claim_miss();
         if ((waiting & (waiting - 1)) == 0) __nanosleep(200);  // the last in line need not hurry
         continue;
       }
       if (tile.lane() != active) continue;
-      if (outcome == index::Outcome::done) {
+      if (outcome == gphash::Outcome::done) {
         mine.waits = false;
       } else if (may_be_last && job.last_try) {
         ++mine.denied;
@@ -117,4 +117,4 @@ __global__ void __launch_bounds__(kThreads, kChangeBlocks<Shape>)
   if (tile.lane() == 0) memory.flush_counts();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

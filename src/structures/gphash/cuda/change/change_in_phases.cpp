@@ -6,19 +6,19 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Whether gphash/protocol/phases.hpp can do it, and it is worth it; and which phases it takes.
 Changes::Phases Changes::phases_of(const ChangeJob& job) const {
   Phases phases;
   phases.any = table_.memory.cache().view().any() && schedule_.phases_pay(job) && !is_wide(table_.layout().cells);
   if (!phases.any) return phases;
-  const index::Rows& rows = job.rows;
+  const gphash::Rows& rows = job.rows;
   const bool in_slot = table_.layout().in_slot();
-  phases.values = job.ops.any(index::may_place) && (table_.layout().value_bytes != 0 || table_.layout().scored());
-  phases.keys = job.ops.any(index::may_change_key);
-  phases.frees = job.ops.any(index::may_retire) && !in_slot;
-  phases.sums = job.ops.any(index::may_sum) || (rows.partial && phases.values);
+  phases.values = job.ops.any(gphash::may_place) && (table_.layout().value_bytes != 0 || table_.layout().scored());
+  phases.keys = job.ops.any(gphash::may_change_key);
+  phases.frees = job.ops.any(gphash::may_retire) && !in_slot;
+  phases.sums = job.ops.any(gphash::may_sum) || (rows.partial && phases.values);
   phases.reads = job.ops.reads_values() && rows.out != nullptr && table_.layout().value_bytes != 0;
   phases.gathers = phases.reads && !in_slot;
   phases.counts = phases.values && table_.layout().score == Score::frequency;
@@ -83,10 +83,10 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
   if (beside) {
     all_planned_.record(stream);
     all_planned_.hold(beside_);
-    order_changes(workspace, job.size, index::slot_numbers(table_.layout()), beside_);
+    order_changes(workspace, job.size, gphash::slot_numbers(table_.layout()), beside_);
     all_ordered_.record(beside_);
   } else {
-    order_changes(workspace, job.size, index::slot_numbers(table_.layout()), stream);
+    order_changes(workspace, job.size, gphash::slot_numbers(table_.layout()), stream);
     table_.times.end("order changes", stream);
   }
   if (phases.counts) {
@@ -132,7 +132,7 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
 /// The slots, durably.
 void Changes::commit_in_phases(const ChangeJob& job, const ChangeWorkspace& workspace, const Phases& phases,
                                cudaStream_t stream) {
-  using index::Pass;
+  using gphash::Pass;
   const bool once =
       !table_.layout().in_slot() || table_.layout().wide();  // as far as the passes go: wide slots have separate steps
   if (once) table_.kernels->commit(job, workspace, Pass::whole, stream);
@@ -156,4 +156,4 @@ void Changes::read_values(const ChangeJob& job, const ChangeWorkspace& workspace
   table_.kernels->copy_values(job, workspace, stream);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 #include "structures/gphash/cuda/change/phases.cuh"
 #include "structures/gphash/cuda/kernels/change_kernels.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Over the layout and the caches of `Base`, and what it does for changes of all keys.
 template <class Shape, class Base>
@@ -24,7 +24,7 @@ class ChangeKernelsImpl final : public Base {
   }
 
   void sum(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const override {
-    const index::Rows& rows = job.rows;
+    const gphash::Rows& rows = job.rows;
     const std::uint32_t value_bytes = view_.value_bytes;
     const auto launch = [&](auto* kernel, auto... parts) {
       kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_.values, job, workspace, parts...);
@@ -64,7 +64,7 @@ class ChangeKernelsImpl final : public Base {
     check_launch("placing values");
   }
 
-  void commit(const ChangeJob& job, const ChangeWorkspace& workspace, index::Pass pass,
+  void commit(const ChangeJob& job, const ChangeWorkspace& workspace, gphash::Pass pass,
               cudaStream_t stream) const override {
     if constexpr (Shape::kMayBeWide) {
       if (view_.wide()) return commit_wide(job, workspace, stream);
@@ -84,7 +84,7 @@ class ChangeKernelsImpl final : public Base {
 
  private:
   void commit_wide(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const {
-    if (job.ops.any(index::may_place)) {
+    if (job.ops.any(gphash::may_place)) {
       const auto shift = static_cast<unsigned>(std::bit_width(view_.key_words()));  // a lane for each word and one more
       const unsigned blocks = blocks_for(commit_behind_kernel<Shape>, job.size << shift);
       commit_behind_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, workspace, shift);
@@ -97,4 +97,4 @@ class ChangeKernelsImpl final : public Base {
   using Base::view_, Base::cache_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/fullness.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -119,7 +119,7 @@ std::uint64_t Changes::rows_that_fit(Need need) const {
 }
 
 std::uint64_t Changes::sure_items() const {
-  return machine::sure_items(table_.layout().shape, table_.layout().total_slots(), table_.layout().may_move);
+  return gphash::sure_items(table_.layout().shape, table_.layout().total_slots(), table_.layout().may_move);
 }
 
 /// The runs that no phase had a slot for: one by one, moving items. How many they are, only the GPU knows.
@@ -164,4 +164,4 @@ void Changes::prepare_workspace(std::uint64_t rows, const Phases& phases) {
   }
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -12,7 +12,7 @@
 #include "structures/gphash/cuda/search/searches.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// A batch, as far as space for it matters.
 struct Need {
@@ -80,4 +80,4 @@ class Changes {
   std::atomic<std::uint64_t> phased_batches_{0};
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

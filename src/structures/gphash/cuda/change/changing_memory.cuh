@@ -8,7 +8,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The policy of an operation-by-operation change. A resident cache is written through as cells are. Of others, the cell that
 /// a change has written and the one that it has emptied lose their copies; if the key had one, `keep_copy` makes a new one
@@ -22,11 +22,11 @@ class ChangingMemory : public CudaMemory {
   __device__ void begin_change(std::uint64_t word) const {
     forget_key(*this, values_.directory, values_.map + (word - 1));
   }
-  __device__ void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+  __device__ void show(gphash::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     note_written(word);
     CudaMemory::show(slot, key, word);
   }
-  __device__ void show_word(index::Slot* slot, std::uint64_t word) const {
+  __device__ void show_word(gphash::Slot* slot, std::uint64_t word) const {
     note_written(word);
     CudaMemory::show_word(slot, word);
   }
@@ -65,7 +65,7 @@ class ChangingMemory : public CudaMemory {
       const std::uint64_t taken = take_position(values_);
       if (taken == kNoPosition) return kNoPosition;
       const auto number = static_cast<std::uint32_t>(taken);
-      if (index::begin_load(*this, values_.map + cell, number)) return taken;
+      if (gphash::begin_load(*this, values_.map + cell, number)) return taken;
       retire(values_, number);  // a load is at it
       return kNoPosition;
     });
@@ -77,7 +77,7 @@ class ChangingMemory : public CudaMemory {
     tile.once([&] {
       const auto number = static_cast<std::uint32_t>(position);
       own(*this, values_, position, cell);
-      if (!index::end_load(*this, values_.map + cell, number)) retire(values_, number);
+      if (!gphash::end_load(*this, values_.map + cell, number)) retire(values_, number);
       return 0;
     });
   }
@@ -101,9 +101,9 @@ class ChangingMemory : public CudaMemory {
   mutable std::uint64_t written_ = kNoPosition;  ///< the cell that it has shown
   mutable bool had_copy_ = false;                ///< the key's value before it
 };
-static_assert(index::OperationTile<WarpTile, ChangingMemory, index::DefaultShape>);
-static_assert(index::OperationTile<WarpTile, ChangingMemory, index::RuntimeShape>);
-static_assert(index::SeesChanges<ChangingMemory>);
+static_assert(gphash::OperationTile<WarpTile, ChangingMemory, gphash::DefaultShape>);
+static_assert(gphash::OperationTile<WarpTile, ChangingMemory, gphash::RuntimeShape>);
+static_assert(gphash::SeesChanges<ChangingMemory>);
 
 /// The policy of changes whose cells come from a ring.
 template <class Shape>
@@ -112,4 +112,4 @@ __device__ ChangingMemory changing_memory(const ChangeJob& job, const CacheView&
   return {job.state, &cache, job.ring, view.heap, view.cells * view.cell_bytes};
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -11,7 +11,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Between `place` and `publish` of a change in phases: new values of cached keys go to spare positions, and all cells that
 /// were written learn where their copy is. What is a sum comes out of its cell; a resident cache has it already (sums.cuh).
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(job.state, &cache);
   const ValueView& values = cache.values;
   const bool resident = values.resident();
-  index::Rows copies;
+  gphash::Rows copies;
   copies.out = values.copies;
   copies.value_bytes = view.cell_bytes;
   const Gather<Shape> from_rows(tile, memory, view, job.rows, values.copies), from_cells(tile, memory, view, copies);
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads)
           values.heat[cell] = old != kNoPosition ? values.heat[old] : 0;  // the key's, not the cell's
         }
         row.row = sum.row = position;
-        if (planned.held == index::kSum) {
+        if (planned.held == gphash::kSum) {
           if (!resident && position != kNoPosition) sum.word = planned.word;
         } else if (position != kNoPosition) {
           row.word = std::uint64_t{planned.held} + 1;
@@ -56,9 +56,9 @@ __global__ void __launch_bounds__(kThreads)
     const bool kept = position != kNoPosition;
     if (kept) own(memory, values, position, cell);
     const MappedPosition now = kept ? MappedPosition::at(static_cast<std::uint32_t>(position)) : MappedPosition{};
-    const MappedPosition was = index::remap(memory, values.map + cell, now);
+    const MappedPosition was = gphash::remap(memory, values.map + cell, now);
     if (was.cached() && was.word != now.word) retire(values, was.position());
   }
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

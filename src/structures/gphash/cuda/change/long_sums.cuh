@@ -8,7 +8,7 @@
 #include "core/both.hpp"
 #include "structures/gphash/cuda/change/sums.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Calls `act` with the element as a constant, so that a loop in it knows how to combine.
 template <class Act>
@@ -47,7 +47,7 @@ class LongSum {
         how_(job.rows.combining()) {}
 
   /// The word of this thread after the rows. All threads of the block call.
-  __device__ index::Word operator()(Chunk (&chunks)[2], const index::Word& now) const {
+  __device__ gphash::Word operator()(Chunk (&chunks)[2], const gphash::Word& now) const {
     return any_order() ? at_once(chunks[0], now) : in_order(chunks, now);
   }
 
@@ -57,7 +57,7 @@ class LongSum {
   __device__ bool all_accumulate() const { return rows_.ops == nullptr && rows_.op == Op::accumulate; }
 
   /// Each thread sums what it meets of a word, and then one for each word sums what all have.
-  __device__ index::Word at_once(Chunk& chunk, index::Word now) const {
+  __device__ gphash::Word at_once(Chunk& chunk, gphash::Word now) const {
     static_assert(kLongRun >= kThreads);  // so that each meets one
     const std::uint64_t mine = with_element(how_.element, [this](auto element) { return sum_of_thread(element); });
     __syncthreads();  // the words before these may still be looked at
@@ -86,7 +86,7 @@ class LongSum {
     return sum;
   }
 
-  __device__ index::Word in_order(Chunk (&chunks)[2], index::Word now) const {
+  __device__ gphash::Word in_order(Chunk (&chunks)[2], gphash::Word now) const {
     std::uint64_t given[Chunk::kEach];
     __syncthreads();  // the words before these may still be looked at
     bring(given, chunks[0], 0);
@@ -123,20 +123,20 @@ class LongSum {
     for (unsigned e = 0; e < Chunk::kEach; ++e) to.given[e * kThreads + threadIdx.x] = given[e];
   }
 
-  __device__ index::Word apply(const Chunk& chunk, unsigned size, index::Word now) const {
+  __device__ gphash::Word apply(const Chunk& chunk, unsigned size, gphash::Word now) const {
     HOLDFAST_ASSERT(size <= each_);
     if (!all_accumulate()) return apply_mixed(chunk, size, now);
     return with_element(how_.element, [&](auto element) {
       Combining how = how_;
       how.element = element;
       unsigned i = 0;
-      if (!now.there) now = index::after_row(now, Op::accumulate, how, chunk.given[i++ * words_ + threadIdx.x]);
+      if (!now.there) now = gphash::after_row(now, Op::accumulate, how, chunk.given[i++ * words_ + threadIdx.x]);
       std::uint64_t sum = now.bits;
       for (; i < size; ++i) sum = combine_word(sum, chunk.given[i * words_ + threadIdx.x], how);
-      return index::Word{true, sum};
+      return gphash::Word{true, sum};
     });
   }
-  __device__ index::Word apply_mixed(const Chunk& chunk, unsigned size, index::Word now) const {
+  __device__ gphash::Word apply_mixed(const Chunk& chunk, unsigned size, gphash::Word now) const {
     const std::size_t at = 8 * (std::size_t{first_} + threadIdx.x);
     for (unsigned i = 0; i < size; ++i) {
       const Op op = chunk.op[i];
@@ -153,7 +153,7 @@ class LongSum {
     return load_user(rows_.value(order_[at]) + from, rows_.value_bytes - from);
   }
 
-  const index::Rows& rows_;
+  const gphash::Rows& rows_;
   const std::uint32_t* order_;
   const std::uint64_t size_;
   const unsigned first_, words_, each_;
@@ -166,7 +166,7 @@ struct SumWords {
   const View<Shape>& view;
   const CudaMemory& memory;
   const ValueView& values;
-  const index::Rows& rows;
+  const gphash::Rows& rows;
 
   /// `left`: bytes of the rows from there on.
   __device__ std::uint64_t old(const Sum& sum, unsigned word, std::size_t left) const {
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(kThreads)
     for (unsigned first = 0; first < all; first += kMost) {
       const unsigned some = all - first < kMost ? all - first : kMost, word = first + threadIdx.x;
       const bool mine = threadIdx.x < some;
-      index::Word now{sum.there != 0, 0};
+      gphash::Word now{sum.there != 0, 0};
       const std::size_t left = bytes - 8 * std::size_t{word};
       if (mine && now.there) now.bits = words.old(sum, word, left);
       now = LongSum(job, run, first, some)(chunks, now);
@@ -226,4 +226,4 @@ __global__ void __launch_bounds__(kThreads)
   memory.fence();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

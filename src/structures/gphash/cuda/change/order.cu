@@ -12,32 +12,32 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
 /// What the row at a place of the order does to its key.
 struct EffectAt {
   ChangeJob job;
-  __device__ index::Effect operator()(std::uint64_t at) const {
+  __device__ gphash::Effect operator()(std::uint64_t at) const {
     if (at >= (job.ordered ? *job.ordered : job.size)) return {};
     const std::uint32_t row = job.order[at];
-    return index::effect_of(job.rows, row);
+    return gphash::effect_of(job.rows, row);
   }
 };
 /// How often it writes.
 struct WritesAt {
   ChangeJob job;
-  const index::Effect* effects;
-  __device__ index::Writes operator()(std::uint64_t at) const {
+  const gphash::Effect* effects;
+  __device__ gphash::Writes operator()(std::uint64_t at) const {
     if (at >= (job.ordered ? *job.ordered : job.size)) return {};
-    return index::writes_of(job.rows, job.order[at], job.begins[at] == at ? index::Effect{} : effects[at - 1]);
+    return gphash::writes_of(job.rows, job.order[at], job.begins[at] == at ? gphash::Effect{} : effects[at - 1]);
   }
 };
 struct Combined {
   template <class T>
   __device__ T operator()(const T& first, const T& second) const {
-    return index::combined(first, second);
+    return gphash::combined(first, second);
   }
 };
 
@@ -55,8 +55,8 @@ void scan_runs(const ChangeJob& job, const At& of_row, T* to, void* scratch, std
 
 std::size_t fold_scratch_bytes(std::uint64_t rows) {
   std::size_t effects = 0, writes = 0;
-  scan_runs({}, EffectAt{}, static_cast<index::Effect*>(nullptr), nullptr, effects, rows, nullptr);
-  scan_runs({}, WritesAt{}, static_cast<index::Writes*>(nullptr), nullptr, writes, rows, nullptr);
+  scan_runs({}, EffectAt{}, static_cast<gphash::Effect*>(nullptr), nullptr, effects, rows, nullptr);
+  scan_runs({}, WritesAt{}, static_cast<gphash::Writes*>(nullptr), nullptr, writes, rows, nullptr);
   return std::max(effects, writes);
 }
 
@@ -68,4 +68,4 @@ void fold_effects(const ChangeJob& job, const OrderWorkspace& workspace, cudaStr
   scan_runs(job, WritesAt{job, workspace.effects}, workspace.writes, workspace.scratch, bytes, job.size, stream);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

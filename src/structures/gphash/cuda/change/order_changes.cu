@@ -13,14 +13,14 @@
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
 /// By the bits of their slots' numbers, less those of the place in a line: a line's changes need only stand together.
 void sort_changes(PhaseWorkspace& workspace, void* scratch, std::size_t& bytes, std::uint64_t size, int bits,
                   cudaStream_t stream) {
-  constexpr int kPlaceBits = std::countr_zero(index::kLineSlots);
+  constexpr int kPlaceBits = std::countr_zero(gphash::kLineSlots);
   cub::DoubleBuffer<std::uint32_t> slots(workspace.slots[0], workspace.slots[1]),
       order(workspace.order[0], workspace.order[1]);
   check(cub::DeviceRadixSort::SortPairs(scratch, bytes, slots, order, size, kPlaceBits, bits, stream),
@@ -62,14 +62,14 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    add_scores_kernel(const __grid_constant__ View<index::RuntimeShape> view, const __grid_constant__ ChangeJob job,
+    add_scores_kernel(const __grid_constant__ View<gphash::RuntimeShape> view, const __grid_constant__ ChangeJob job,
                       const __grid_constant__ ChangeWorkspace workspace) {
   const CudaMemory memory(job.state, nullptr);
   for (std::uint64_t at = first_of_thread(); at < job.size; at += all_threads()) {
     const std::uint32_t cell = workspace.score_cells[0][at];
     if (cell == kNoScoreCell) continue;
     std::uint64_t& score = workspace.scores[workspace.planned[workspace.score_order[0][at]].score_row()];
-    score = index::more_frequent(memory.load_value(view.score_of(cell)), score);
+    score = gphash::more_frequent(memory.load_value(view.score_of(cell)), score);
   }
 }
 
@@ -105,7 +105,7 @@ void order_sums(const ChangeJob& job, ChangeWorkspace& workspace, std::uint64_t 
 void order_changes(PhaseWorkspace& workspace, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
   // Places without a change have all bits set, so one line must be left for them.
   std::size_t bytes = workspace.scratch_bytes;
-  sort_changes(workspace, workspace.scratch, bytes, size, static_cast<int>(std::bit_width(slots + index::kLineSlots)),
+  sort_changes(workspace, workspace.scratch, bytes, size, static_cast<int>(std::bit_width(slots + gphash::kLineSlots)),
                stream);
 }
 
@@ -128,4 +128,4 @@ std::size_t change_scratch_bytes(std::uint64_t rows) {
   return std::max({bytes, cells, sums});
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

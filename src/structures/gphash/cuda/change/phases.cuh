@@ -28,15 +28,15 @@
 #include "structures/gphash/cuda/thread_tile.cuh"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Notes where the value of a row comes from that reads one.
 template <class Shape>
 __device__ void note_read(const View<Shape>& view, const ChangeJob& job, const ChangeWorkspace& workspace,
-                          const SearchWorkspace& reading, std::uint64_t row, index::Held held, const Item& old) {
-  if (held == index::kSum) return;
-  if (held != index::kOld) {
-    workspace.copies[row] = held == index::kNothing ? 0 : held + 1;
+                          const SearchWorkspace& reading, std::uint64_t row, gphash::Held held, const Item& old) {
+  if (held == gphash::kSum) return;
+  if (held != gphash::kOld) {
+    workspace.copies[row] = held == gphash::kNothing ? 0 : held + 1;
   } else if (view.in_slot()) {
     store_user(job.rows.result(row), old.word >> (8 * job.rows.column), job.rows.value_bytes);
   } else {
@@ -57,7 +57,7 @@ __device__ Item old_item(const PhaseMemory& memory, const View<Shape>& view, con
   __shared__ std::uint8_t in_lanes[kThreads];
   const auto look = [&] {
     const Candidates<Shape> candidates(view, key_of_row(view, job, job.order[at]));
-    return index::find_claimed(ThreadTile{}, memory, view, candidates);
+    return gphash::find_claimed(ThreadTile{}, memory, view, candidates);
   };
   if (!workspace.claims) return at < end ? look() : Item{};
   const std::uint64_t first = at - threadIdx.x;
@@ -86,26 +86,26 @@ __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, 
   const bool reads = workspace.copies != nullptr;
   if (reads && reads_value(job.rows.op_of(row))) note_read(view, job, workspace, reading, row, here.held, old);
   if (!here.leads) return planned;
-  const index::Plan& plan = here.plan;
-  const index::Effect& whole = here.whole;
+  const gphash::Plan& plan = here.plan;
+  const gphash::Effect& whole = here.whole;
   planned.old_word = plan.old_word;
   planned.row = row;
   planned.held = plan.held;
   planned.change = static_cast<std::uint8_t>(plan.change);
   planned.lane = plan.lane;
-  const bool places = index::needs_cell(plan.change);
-  if (view.in_slot() && places && plan.held != index::kSum)
+  const bool places = gphash::needs_cell(plan.change);
+  if (view.in_slot() && places && plan.held != gphash::kSum)
     planned.word = load_user(job.rows.value(plan.held), job.rows.value_bytes);
   if (workspace.writes != nullptr && places) {
-    const index::Writes writes = workspace.writes[at + run_length(job.begins, at, ordered) - 1];
+    const gphash::Writes writes = workspace.writes[at + run_length(job.begins, at, ordered) - 1];
     const bool there = static_cast<bool>(old);
-    workspace.scores[planned.score_row()] = index::count_of(writes, there);
-    planned.counts_on = index::counts_on(writes, there);
+    workspace.scores[planned.score_row()] = gphash::count_of(writes, there);
+    planned.counts_on = gphash::counts_on(writes, there);
   }
-  const bool kept = old && plan.change == index::Change::none;  // all that rows read is as it was
-  if (whole.sums != 0 && ((places && plan.held == index::kSum) || (reads && !kept))) {
+  const bool kept = old && plan.change == gphash::Change::none;  // all that rows read is as it was
+  if (whole.sums != 0 && ((places && plan.held == gphash::kSum) || (reads && !kept))) {
     sum.old_word = old.word;
-    sum.plan = places && plan.held == index::kSum ? 0 : kNoPlan;
+    sum.plan = places && plan.held == gphash::kSum ? 0 : kNoPlan;
     sum.at = static_cast<std::uint32_t>(at) & 0x3fff'ffff;
     sum.there = old ? 1 : 0;
     sum.erased = whole.erases;
@@ -127,24 +127,24 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t end = min(part.end, ordered);
   const Item old = old_item(memory, view, job, workspace, end, at);
   if (at < end) planned = plan_row(memory, view, job, workspace, reading, ordered, at, old, sum);
-  const auto change = static_cast<index::Change>(planned.change);
+  const auto change = static_cast<gphash::Change>(planned.change);
   if (!view.in_slot()) {
-    const bool takes = index::needs_cell(change) && planned.held != index::kSum;
+    const bool takes = gphash::needs_cell(change) && planned.held != gphash::kSum;
     const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
     HOLDFAST_ASSERT(!takes || cell_at < job.state->tail);  // the batch surely finds space
     if (takes) planned.word = job.ring.cells[cell_at % job.ring.capacity] + 1;
   }
-  const std::uint64_t place = numbered(change != index::Change::none, &job.report->changes);
-  if (change != index::Change::none) {
+  const std::uint64_t place = numbered(change != gphash::Change::none, &job.report->changes);
+  if (change != gphash::Change::none) {
     const Candidates<Shape> candidates(view, key_of_row(view, job, planned.row));
     if (workspace.claims) {
-      index::claim_plan(memory, view, candidates);
+      gphash::claim_plan(memory, view, candidates);
       if (planned.old_word != 0 && !view.in_slot())
         forget_key(memory, cache.values.directory, cache.values.map + (planned.old_word - 1));
     }
     HOLDFAST_ASSERT(place < job.size);
     workspace.planned[place] = planned;
-    workspace.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
+    workspace.slots[0][place] = static_cast<std::uint32_t>(gphash::slot_number(view, candidates, planned.lane));
     workspace.order[0][place] = static_cast<std::uint32_t>(place);
     if (workspace.writes != nullptr) {
       if (planned.counts_on != 0) workspace.score_cells[0][place] = static_cast<std::uint32_t>(planned.old_word - 1);
@@ -161,8 +161,8 @@ __global__ void __launch_bounds__(kThreads)
       workspace.sum_order[0][sum_at] = static_cast<std::uint32_t>(sum_at);
     }
   }
-  const int added = __syncthreads_count(change == index::Change::add);
-  const int removed = __syncthreads_count(change == index::Change::remove);
+  const int added = __syncthreads_count(change == gphash::Change::add);
+  const int removed = __syncthreads_count(change == gphash::Change::remove);
   if (threadIdx.x == 0 && added != removed) memory.add_items(added - removed);
 }
 
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(kThreads)
     Wanted wanted;
     if (base + tile.lane() < end) {
       const Planned& planned = workspace.planned[base + tile.lane()];
-      if (planned.word != 0 && planned.held != index::kSum) {
+      if (planned.word != 0 && planned.held != gphash::kSum) {
         wanted.row = planned.word - 1;
         wanted.word = std::uint64_t{planned.held} + 1;
       }
@@ -217,10 +217,10 @@ __global__ void __launch_bounds__(kThreads)
     const auto word = static_cast<unsigned>(i & lanes(shift));
     HOLDFAST_ASSERT(workspace.order[0][i >> shift] < job.report->changes);
     const Planned& planned = workspace.planned[workspace.order[0][i >> shift]];
-    if (word > view.key_words() || static_cast<index::Change>(planned.change) != index::Change::add) continue;
-    Slot* const slot = index::slot_at(view, workspace.slots[0][i >> shift]);
+    if (word > view.key_words() || static_cast<gphash::Change>(planned.change) != gphash::Change::add) continue;
+    Slot* const slot = gphash::slot_at(view, workspace.slots[0][i >> shift]);
     const std::byte* const key = job.keys + std::uint64_t{planned.row} * view.key_bytes();
-    index::commit_behind(memory, slot, word, planned.word, key);
+    gphash::commit_behind(memory, slot, word, planned.word, key);
   }
   memory.fence();
 }
@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t at = first_of_thread(); at < job.report->changes; at += all_threads()) {
     HOLDFAST_ASSERT(workspace.order[0][at] < job.report->changes);
     const Planned planned = workspace.planned[workspace.order[0][at]];
-    index::commit_head(memory, view, candidates_of(view, job, planned), plan_of(planned), planned.word);
+    gphash::commit_head(memory, view, candidates_of(view, job, planned), plan_of(planned), planned.word);
   }
   memory.fence();
 }
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(job.state, nullptr);
   const std::uint64_t at = first_of_thread();
   if (at >= job.report->changes) return;
-  index::release_plan(memory, view, candidates_of(view, job, workspace.planned[at]));
+  gphash::release_plan(memory, view, candidates_of(view, job, workspace.planned[at]));
 }
 
 /// Answers the rows that read a value of the batch itself, or none.
@@ -266,4 +266,4 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

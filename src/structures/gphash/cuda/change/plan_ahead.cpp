@@ -3,7 +3,7 @@
 
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Of batches with so many times the rows from which phases pay, one row of eight is planned first.
 static constexpr std::uint64_t kAheadTimes = 16, kAheadPart = 8;
@@ -25,4 +25,4 @@ PlanRange PlanAhead::plan(const ChangeJob& job, const ChangeWorkspace& workspace
   return {changes_.data(), &changes};
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

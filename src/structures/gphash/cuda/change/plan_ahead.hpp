@@ -5,7 +5,7 @@
 
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Of one batch at a time.
 class PlanAhead {
@@ -26,4 +26,4 @@ class PlanAhead {
   Event planned_, placed_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -88,7 +88,7 @@ void ChangeSchedule::end(Ordering& ordering, cudaStream_t stream) {
 }
 
 bool ChangeSchedule::phases_pay(const ChangeJob& job) const {
-  return job.size >= table_.rows_from_phases() && index::slot_numbers(table_.layout()) < kNoSlot - index::kLineSlots;
+  return job.size >= table_.rows_from_phases() && gphash::slot_numbers(table_.layout()) < kNoSlot - gphash::kLineSlots;
 }
 
 void ChangeSchedule::begin_phases(PhaseWorkspace& workspace, const ChangeJob& job, const Ordering& ordering,
@@ -158,4 +158,4 @@ bool ChangeSchedule::repeat_leftovers(ChangeJob& job, CellSource& cells, cudaStr
   return true;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 #include "structures/gphash/cuda/maintenance/maintenance.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Where one batch takes its cells, as far as the schedule asks.
 class CellSource {
@@ -28,8 +28,8 @@ class CellSource {
 struct Ordering {
   DeviceBuffer<std::uint32_t> prefixes, rows;
   DeviceBuffer<std::uint64_t> ordered{1};
-  DeviceBuffer<index::Effect> effects;
-  DeviceBuffer<index::Writes> writes;
+  DeviceBuffer<gphash::Effect> effects;
+  DeviceBuffer<gphash::Writes> writes;
   DeviceBuffer<std::byte> scratch;
   Event ended;  ///< the batch that was last ordered here
 };
@@ -97,4 +97,4 @@ class ChangeSchedule {
 /// Sets the words of an array of a batch's phases, which may be null, to four equal bytes.
 void fill_words(void* array, int byte, std::uint64_t rows, cudaStream_t stream);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -15,12 +15,12 @@
 #include "structures/gphash/cuda/kernels/change_workspace.hpp"
 #include "structures/gphash/protocol/effect.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Out of line: the code for all elements is large, and the loop around it is unrolled.
-__device__ __noinline__ inline index::Word sum_word(index::Word before, Op op, const Combining& how,
-                                                    std::uint64_t given) {
-  return index::after_row(before, op, how, given);
+__device__ __noinline__ inline gphash::Word sum_word(gphash::Word before, Op op, const Combining& how,
+                                                     std::uint64_t given) {
+  return gphash::after_row(before, op, how, given);
 }
 
 /// A part of a value: what one lane works on.
@@ -48,13 +48,13 @@ struct SumParts {
   __device__ bool is_row(unsigned part) const { return first <= part && part < last; }
 
   /// Of words, or pairs of them, which are rows' or others' as a whole.
-  static SumParts together(const index::Rows& rows, std::uint32_t value_bytes, std::uint32_t part) {
+  static SumParts together(const gphash::Rows& rows, std::uint32_t value_bytes, std::uint32_t part) {
     const auto parts = [part](std::uint32_t bytes) { return (bytes + part - 1) / part; };
     const std::uint32_t first = rows.column / part;
     return {0, parts(value_bytes), first, first + parts(rows.value_bytes), false};
   }
   static SumParts others(std::uint32_t value_bytes) { return {0, (value_bytes + 7) / 8, 0, 0, false}; }
-  static SumParts alone(const index::Rows& rows) {
+  static SumParts alone(const gphash::Rows& rows) {
     const std::uint32_t all = (rows.value_bytes + 7) / 8;
     return {rows.column, all, 0, all, true};
   }
@@ -118,7 +118,7 @@ class Summing {
 
   /// A run, applied by one lane to part `number` of the rows. Rows that read are answered.
   __device__ Part<kWords> apply(const SumRun& run, bool there, const Part<kWords>& old, unsigned number) const {
-    index::Word now[kWords];
+    gphash::Word now[kWords];
     for (unsigned w = 0; w < kWords; ++w) now[w] = {there, old.word[w]};
     for (std::uint64_t base = 0; base < run.size; base += kAhead) {
       std::uint32_t row[kAhead];
@@ -147,7 +147,7 @@ class Summing {
   static constexpr unsigned kInFlight = 8;  ///< old values of a lane
   static constexpr unsigned kAhead = 8;     ///< rows of a run whose values are asked for at once
 
-  __device__ static Part<kWords> part_of(const index::Word (&words)[kWords]) {
+  __device__ static Part<kWords> part_of(const gphash::Word (&words)[kWords]) {
     Part<kWords> part;
     for (unsigned w = 0; w < kWords; ++w) part.word[w] = words[w].bits;
     return part;
@@ -210,7 +210,7 @@ class Summing {
   const CudaMemory& memory_;
   const View<Shape>& view_;
   const ValueView& values_;
-  const index::Rows& rows_;
+  const gphash::Rows& rows_;
   const std::uint32_t* order_;
   const Combining how_;
   const SumParts parts_;
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(kThreads)
                      const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
-  const index::Rows& rows = job.rows;
+  const gphash::Rows& rows = job.rows;
   const Summing<1, Shape> summing(tile, memory, view, values, job, {});
   for (std::uint64_t i = first_of_thread(); i < job.report->sums; i += all_threads()) {
     const Sum sum = workspace.sums[i];
@@ -291,4 +291,4 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -6,9 +6,9 @@
 #include "structures/gphash/cuda/kernels/kernels.hpp"
 #include "structures/gphash/cuda/search/search_kernels.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 template <class Shape>
 using KernelsImpl = ChangeKernelsImpl<Shape, SearchKernelsImpl<Shape, TableKernelsImpl<Shape, Kernels>>>;
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -6,7 +6,7 @@
 #include "structures/gphash/cuda/change/shared_phases.cuh"
 #include "structures/gphash/cuda/kernels/table_kernels.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// What all tables have, over the workspace and the cells of `Interface`.
 template <class Shape, class Interface>
@@ -14,7 +14,7 @@ class TableKernelsImpl : public Interface {
  public:
   using typename Interface::Cells, typename Interface::Workspace;
 
-  explicit TableKernelsImpl(const index::RuntimeShape& shape) {
+  explicit TableKernelsImpl(const gphash::RuntimeShape& shape) {
     if constexpr (!Shape::kFixed) view_.shape = decltype(view_.shape)(shape);
     static_cast<void>(shape);  // all else is known when a layout is set
   }
@@ -33,7 +33,7 @@ class TableKernelsImpl : public Interface {
     check_launch("starting the search for second copies");
   }
 
-  void drain(index::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
+  void drain(gphash::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
              cudaStream_t stream) const override {
     const std::uint64_t size = (std::uint64_t{1} << level) * view_.shape.slots();
     drain_kernel<Shape><<<blocks_for(drain_kernel<Shape>, size), kThreads, 0, stream>>>(view_, cache_, slots, level,
@@ -71,9 +71,9 @@ class TableKernelsImpl : public Interface {
     check_launch("starting a change");
   }
 
-  void commit(const ChangeJob& job, const Workspace& workspace, index::Pass pass, cudaStream_t stream) const override {
+  void commit(const ChangeJob& job, const Workspace& workspace, gphash::Pass pass, cudaStream_t stream) const override {
     auto* const kernel = commit_kernel<Shape, Workspace>;
-    const unsigned blocks = blocks_for(kernel, job.size * index::kLineSlots);
+    const unsigned blocks = blocks_for(kernel, job.size * gphash::kLineSlots);
     kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, job, workspace, pass);
     check_launch("committing a change");
   }
@@ -90,4 +90,4 @@ class TableKernelsImpl : public Interface {
   Cells cells_;  ///< where changes take theirs
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

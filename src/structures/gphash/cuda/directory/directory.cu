@@ -8,7 +8,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/protocol/key_directory.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -16,7 +16,7 @@ constexpr unsigned kHintsForPosition = 4;  ///< space for hints, at most; at lea
 
 __global__ void __launch_bounds__(kThreads)
     blank_kernel(const __grid_constant__ DirectoryView directory, std::uint64_t positions) {
-  for (std::uint64_t i = first_of_thread(); i < positions; i += all_threads()) *directory.record(i) = index::kBlank;
+  for (std::uint64_t i = first_of_thread(); i < positions; i += all_threads()) *directory.record(i) = gphash::kBlank;
 }
 
 }  // namespace
@@ -51,4 +51,4 @@ void Directory::drop() {
   view_ = {};
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

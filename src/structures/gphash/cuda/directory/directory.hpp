@@ -7,7 +7,7 @@
 #include "structures/gphash/cuda/directory_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Alone on the table: searches and changes see it by its view.
 class Directory {
@@ -32,4 +32,4 @@ class Directory {
   DirectoryView view_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -14,7 +14,7 @@
 #include "structures/gphash/layout.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class ChangeKernels {
  public:
@@ -30,7 +30,7 @@ class ChangeKernels {
                      cudaStream_t stream) const = 0;
   /// Copies of placed values for the value cache, of all plans.
   virtual void keep_values(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const = 0;
-  virtual void commit(const ChangeJob& job, const ChangeWorkspace& workspace, index::Pass pass,
+  virtual void commit(const ChangeJob& job, const ChangeWorkspace& workspace, gphash::Pass pass,
                       cudaStream_t stream) const = 0;
   virtual void publish(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const = 0;
   /// Where `workspace.claims`.
@@ -51,8 +51,8 @@ void retire_cells(const ChangeJob& job, ChangeWorkspace& workspace, cudaStream_t
 
 /// Where the ordering of a batch works; all in GPU memory.
 struct OrderWorkspace : gpu::KeyOrderWorkspace {
-  index::Effect* effects = nullptr;  ///< (n,) for batches in phases
-  index::Writes* writes = nullptr;   ///< (n,) for those that set frequencies, too
+  gphash::Effect* effects = nullptr;  ///< (n,) for batches in phases
+  gphash::Writes* writes = nullptr;   ///< (n,) for those that set frequencies, too
 };
 /// Adds the scores of the items that were there to what their runs count, in the order of their cells.
 void add_old_scores(const Layout& layout, const ChangeJob& job, ChangeWorkspace& workspace, cudaStream_t stream);
@@ -60,4 +60,4 @@ void add_old_scores(const Layout& layout, const ChangeJob& job, ChangeWorkspace&
 void fold_effects(const ChangeJob& job, const OrderWorkspace& workspace, cudaStream_t stream);
 std::size_t fold_scratch_bytes(std::uint64_t rows);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 #include "structures/gphash/cuda/kernels/search_kernels.hpp"
 #include "structures/gphash/cuda/kernels/table_kernels.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class Kernels : public TableKernels, public SearchKernels, public ChangeKernels {
  public:
@@ -16,9 +16,9 @@ class Kernels : public TableKernels, public SearchKernels, public ChangeKernels 
   using Cells = JobRing;
 };
 
-std::unique_ptr<Kernels> make_kernels(const index::RuntimeShape& shape);
+std::unique_ptr<Kernels> make_kernels(const gphash::RuntimeShape& shape);
 std::unique_ptr<Kernels> make_default_kernels();
 std::unique_ptr<Kernels> make_wide_kernels();  ///< the default configuration, with wide keys
-std::unique_ptr<Kernels> make_runtime_kernels(const index::RuntimeShape& shape);
+std::unique_ptr<Kernels> make_runtime_kernels(const gphash::RuntimeShape& shape);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/kernels/table_kernels.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// What a run of a batch in phases changes.
 struct PairPlan {
@@ -18,7 +18,7 @@ struct PairPlan {
   std::uint64_t old_word;  ///< of an item that is there
   std::uint64_t hash;
   std::uint32_t at;            ///< where the run begins in the order
-  index::Held held;            ///< a row whose value it gets
+  gphash::Held held;           ///< a row whose value it gets
   std::uint32_t change, lane;  ///< as wide as they are so that nothing between them is never written
 };
 
@@ -58,18 +58,18 @@ class PairKernels : public TableKernels {
   virtual void resolve(const FindJob& job, const PairSearchWorkspace& workspace, bool exact,
                        cudaStream_t stream) const = 0;
   /// What an operation-by-operation `change` may need: at most, for each run.
-  virtual void count_demand(const ChangeJob& job, const index::Effect* effects, cudaStream_t stream) const = 0;
+  virtual void count_demand(const ChangeJob& job, const gphash::Effect* effects, cudaStream_t stream) const = 0;
   // The phases (pair_phases.cuh). `plan` counts what it needs; cells are reserved after it, and changes are ordered after
   // `assign`.
   virtual void plan(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const = 0;
   virtual void assign(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const = 0;
   virtual void place(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const = 0;
-  virtual void commit(const ChangeJob& job, const PairWorkspace& workspace, index::Pass pass,
+  virtual void commit(const ChangeJob& job, const PairWorkspace& workspace, gphash::Pass pass,
                       cudaStream_t stream) const = 0;
   virtual void publish(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const = 0;
 };
 
-std::unique_ptr<PairKernels> make_pair_kernels(const index::RuntimeShape& shape);
+std::unique_ptr<PairKernels> make_pair_kernels(const gphash::RuntimeShape& shape);
 std::unique_ptr<PairKernels> make_default_pair_kernels();
 
 // The other phases of a search (pair_search.cu).
@@ -147,11 +147,11 @@ class ReadsInEpoch {
 
 /// Rows of a batch in memory that the GPU can reach.
 struct PairChunk {
-  index::Rows rows;  ///< without blobs
+  gphash::Rows rows;  ///< without blobs
   const std::byte* keys = nullptr;
   const std::uint64_t* key_offsets = nullptr;
   const std::uint8_t* mask = nullptr;
   std::uint64_t size = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

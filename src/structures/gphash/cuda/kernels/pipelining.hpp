@@ -8,7 +8,7 @@
 #include "gpu/runtime.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Which part of a search kernels work on; by default, all of it.
 struct SearchPart {
@@ -33,4 +33,4 @@ struct Pipelining {
   Event ordered, gathered;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -9,7 +9,7 @@
 #include "structures/gphash/cuda/jobs.hpp"
 #include "structures/gphash/cuda/kernels/search_workspace.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class SearchKernels {
  public:
@@ -42,6 +42,6 @@ void leave_search(DeviceState* state, const SearchWorkspace& workspace, cudaStre
 /// Puts the rows that have a cell in their places, `size` at most.
 void order_search(const SearchWorkspace& workspace, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
 /// Answers the rows that the mask takes out, or all without a mask: `not_run`, not found, zeros.
-void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream);
+void skip_masked(const gphash::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

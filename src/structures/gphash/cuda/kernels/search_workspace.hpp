@@ -7,7 +7,7 @@
 #include "structures/gphash/cuda/kernels/pipelining.hpp"
 #include "structures/gphash/cuda/paths.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Which rows of a small search want a cell that another row reads.
 struct Repeats {
@@ -34,4 +34,4 @@ struct RowsLeft {
   std::uint32_t* size = nullptr;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/scan_report.hpp"
 #include "structures/gphash/layout.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// What every table needs. Thread-safe between calls of set_layout.
 class TableKernels {
@@ -26,11 +26,11 @@ class TableKernels {
   /// Counts second copies; with `repair`, drops them.
   virtual void drop_copies(bool repair, ScanReport* report, cudaStream_t stream) const = 0;
   /// Takes a drained level up. `recovering`: checks what it reads.
-  virtual void drain(index::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
+  virtual void drain(gphash::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
                      cudaStream_t stream) const = 0;
   virtual void carry_tags(const Layout& from, const Layout& to, unsigned level, cudaStream_t stream) const = 0;
   /// Compares the tags of the layout with `believed`, an array of the same shape.
   virtual void compare_tags(const std::uint64_t* believed, ScanReport* report, cudaStream_t stream) const = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

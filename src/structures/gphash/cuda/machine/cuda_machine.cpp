@@ -7,7 +7,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/users/table_walk.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -130,13 +130,13 @@ void CudaMachine::stats(Stats& stats) const {
   loads_.stats(stats);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda
 
-namespace holdfast::machine {
+namespace holdfast::gphash {
 
 std::unique_ptr<Machine> make_cuda_machine(gphash::TableObject& pool, const MachineOptions& options) {
   const cuda::OnDevice on(options.device);
   return std::make_unique<cuda::CudaMachine>(pool, options);
 }
 
-}  // namespace holdfast::machine
+}  // namespace holdfast::gphash

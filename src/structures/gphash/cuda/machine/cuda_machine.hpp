@@ -14,7 +14,7 @@
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 #include "structures/gphash/cuda/users/sessions.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class CudaMachine final : public Machine {
  public:
@@ -52,4 +52,4 @@ class CudaMachine final : public Machine {
   Batches& batches_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -7,7 +7,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/machine/fixed_batches.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -48,7 +48,7 @@ void FixedBatches::run_on_device(const Batch& batch, OpSet ops, std::uint64_t sc
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
   for (std::size_t base = 0; base < batch.size; base += kDeviceRows) {
     const std::size_t size = std::min(kDeviceRows, batch.size - base);
-    const index::Rows rows = rows_of(batch, base, table_.layout().value_bytes, score);
+    const gphash::Rows rows = rows_of(batch, base, table_.layout().value_bytes, score);
     const std::uint8_t* const mask = batch.mask ? batch.mask + base : nullptr;
     if (capturing) {
       searches_.capture_search(table_.find_job(rows, keys + key_bytes * base, mask, size), stream);
@@ -88,13 +88,13 @@ std::size_t FixedBatches::run_from_host(const Batch& batch, OpSet ops, std::uint
 /// Copies a chunk to the GPU, runs it, and copies its results back.
 void FixedBatches::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score,
                              Stage& stage, BatchResult& result) {
-  const index::Rows host = rows_of(batch, base, table_.layout().value_bytes, score);
+  const gphash::Rows host = rows_of(batch, base, table_.layout().value_bytes, score);
   const std::size_t bytes = size * host.value_bytes, key_bytes = table_.layout().key_bytes();
   stage.begin(key_bytes * size + 2 * bytes + (host.scores ? 12 : 4) * size, 8);
   const auto* const keys =
       stage.upload<std::byte>(static_cast<const std::byte*>(batch.keys) + key_bytes * base, key_bytes * size);
   const auto* const mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
-  index::Rows rows = host;
+  gphash::Rows rows = host;
   rows.values = ops.takes_values() ? stage.upload<std::byte>(host.values, bytes) : nullptr;
   rows.ops = stage.upload<std::uint8_t>(host.ops, size);
   rows.statuses = stage.take<Status>(size);
@@ -126,4 +126,4 @@ void FixedBatches::run_chunk(const Batch& batch, OpSet ops, std::size_t base, st
   for (std::size_t i = 0; i < size; ++i) ++result.count[static_cast<unsigned>(statuses[i]) % kStatuses];
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -6,7 +6,7 @@
 #include "structures/gphash/cuda/table/batches.hpp"
 #include "structures/gphash/cuda/users/sessions.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class FixedBatches final : public Batches {
  public:
@@ -36,4 +36,4 @@ class FixedBatches final : public Batches {
   Sessions sessions_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 void CacheLoads::begin(const CacheMaps& maps) {
   if (&maps == &table_.memory.cache().maps())
@@ -82,4 +82,4 @@ void CacheLoads::stats(Stats& stats) const {
     stats.value_cache.policy = name(table_.memory.values().maps().policy());
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -5,7 +5,7 @@
 
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class CacheLoads {
  public:
@@ -27,4 +27,4 @@ class CacheLoads {
   CudaTable& table_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -2,7 +2,7 @@
 #include "structures/gphash/cuda/maintenance/damage.hpp"
 #include "structures/gphash/cuda/maintenance/maintenance.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 void Maintenance::stats(Stats& stats) const {
   stats.growth.resizes = resizes_;
@@ -87,4 +87,4 @@ void Maintenance::check_errors(CheckReport& report) {
   cells_->check(report, slots, all);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 
 #include "structures/gphash/cuda/scan_report.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The first few slots that hold what cannot be, and the reserved slot.
 inline std::vector<std::string> describe(const ScanReport& report, const Layout& layout) {
@@ -29,4 +29,4 @@ inline std::vector<std::string> describe_shared(const ScanReport& report) {
   return lines;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -9,7 +9,7 @@
 #include "structures/gphash/cuda/maintenance/damage.hpp"
 #include "structures/gphash/cuda/maintenance/maintenance.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 void Maintenance::zero_report() {
   cuda::check(cudaMemsetAsync(scan_report_.data(), 0, sizeof(ScanReport), table_.stream), "starting a scan");
@@ -52,7 +52,7 @@ void Maintenance::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> 
 /// `recovering`: checks what it reads, and counts it.
 void Maintenance::drain_lower_levels(bool recovering) {
   for (unsigned level = 0; level < table_.layout().bottom_level();) {
-    index::Slot* const slots = table_.pool.level(level);
+    gphash::Slot* const slots = table_.pool.level(level);
     if (slots == nullptr) {
       ++level;
       continue;
@@ -167,4 +167,4 @@ void Maintenance::clear() {
   table_.state.note_bounds();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

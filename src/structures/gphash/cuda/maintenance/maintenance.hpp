@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/maintenance/table_cells.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The caller of what changes the table holds `changing`.
 class Maintenance {
@@ -52,4 +52,4 @@ class Maintenance {
   std::uint64_t torn_ = 0, second_copies_ = 0, rehashed_ = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

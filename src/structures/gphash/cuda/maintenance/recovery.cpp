@@ -4,7 +4,7 @@
 #include "structures/gphash/cuda/maintenance/damage.hpp"
 #include "structures/gphash/cuda/maintenance/maintenance.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// GPHash §3.2.3 "Recovery", as gphash/cpu/level_maintenance.hpp does it.
 void Maintenance::recover() {
@@ -64,4 +64,4 @@ void Maintenance::refuse_damage(const std::vector<std::string>& damage) const {
                     table_.pool.path());
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

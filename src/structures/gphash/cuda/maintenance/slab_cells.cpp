@@ -3,7 +3,7 @@
 #include "structures/gphash/cuda/maintenance/table_cells.hpp"
 #include "structures/gphash/pair_check.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -65,4 +65,4 @@ class CellsOfSlabs final : public TableCells {
 
 std::unique_ptr<TableCells> make_slab_cells(CudaTable& table) { return std::make_unique<CellsOfSlabs>(table); }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -9,7 +9,7 @@
 #include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::unique_ptr<TableCells> make_table_cells(CudaTable& table) {
   return table.memory.pairs() != nullptr ? make_slab_cells(table) : std::make_unique<TableCells>(table);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

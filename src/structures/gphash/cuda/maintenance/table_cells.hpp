@@ -6,7 +6,7 @@
 
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Cells of one size: the free ones are a ring, and values have a cache. A class of slabs is derived from it (slab_cells.cpp). The caller
 /// is alone on the table.
@@ -51,4 +51,4 @@ class TableCells {
 std::unique_ptr<TableCells> make_table_cells(CudaTable& table);
 std::unique_ptr<TableCells> make_slab_cells(CudaTable& table);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -128,8 +128,8 @@ __global__ void __launch_bounds__(kThreads)
     atomicMin(reinterpret_cast<unsigned long long*>(&found[what]), static_cast<unsigned long long>(row));
   };
   for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
-    if (key_offsets[row + 1] - key_offsets[row] > index::kMaxPart) note(0, row);
-    if (value_offsets != nullptr && value_offsets[row + 1] - value_offsets[row] > index::kMaxPart) note(1, row);
+    if (key_offsets[row + 1] - key_offsets[row] > gphash::kMaxPart) note(0, row);
+    if (value_offsets != nullptr && value_offsets[row + 1] - value_offsets[row] > gphash::kMaxPart) note(1, row);
     if (ops != nullptr && (ops[row] >= kOps || static_cast<Op>(ops[row]) == Op::accumulate)) note(2, row);
   }
 }
@@ -191,4 +191,4 @@ void leave_epoch_on(DeviceState* state, const std::uint64_t* epoch, cudaStream_t
   check_launch("ending a search");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

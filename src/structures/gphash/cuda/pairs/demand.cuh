@@ -6,7 +6,7 @@
 #include "structures/gphash/cuda/row_keys.cuh"
 #include "structures/gphash/protocol/effect.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Counts what threads of a block ask of each class. All its threads call each.
 class ClassCounts {
@@ -30,12 +30,12 @@ class ClassCounts {
 /// The class that the pair of a row needs.
 template <class Job>
 __device__ unsigned class_of_row(const Job& job, std::uint64_t row) {
-  return heap::class_of(index::pair_bytes(key_part(job, row).size, job.rows.value_part(row).size));
+  return heap::class_of(gphash::pair_bytes(key_part(job, row).size, job.rows.value_part(row).size));
 }
 
 /// What runs may need: a cell for the row whose value a key ends with, which depends on whether it is there.
 static __global__ void __launch_bounds__(kThreads)
-    demand_kernel(const __grid_constant__ ChangeJob job, const index::Effect* effects,
+    demand_kernel(const __grid_constant__ ChangeJob job, const gphash::Effect* effects,
                   const __grid_constant__ SlabView slabs) {
   __shared__ std::uint32_t counts[heap::kClasses];
   const ClassCounts demand(counts);
@@ -44,9 +44,9 @@ static __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t turn = first_of_thread(); turn < turns; turn += all_threads()) {
     const std::uint64_t at = job.again ? job.again[turn] : turn;
     if (!job.again && job.begins[at] != at) continue;
-    const index::Effect whole = effects[at + run_length(job.begins, at, ordered) - 1];
-    const index::Held absent = whole.if_absent, there = whole.if_there;
-    const bool adds = absent < index::kSum, replaces = there < index::kSum;
+    const gphash::Effect whole = effects[at + run_length(job.begins, at, ordered) - 1];
+    const gphash::Held absent = whole.if_absent, there = whole.if_there;
+    const bool adds = absent < gphash::kSum, replaces = there < gphash::kSum;
     const unsigned of_absent = adds ? class_of_row(job, absent) : 0;
     if (adds) demand.add(of_absent);
     if (!replaces || there == absent) continue;
@@ -56,4 +56,4 @@ static __global__ void __launch_bounds__(kThreads)
   demand.report(slabs.state);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

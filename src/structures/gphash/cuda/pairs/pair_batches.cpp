@@ -6,7 +6,7 @@
 #include "gpu/capture.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -105,7 +105,7 @@ void PairBatches::require_pairs(const Batch& batch, Stage& stage) const {
       throw InvalidArgument("the offsets of " + what + "s fall from " + std::to_string(two[0]) + " to " +
                             std::to_string(two[1]) + " at row " + std::to_string(bad[i]));
     throw InvalidArgument(what + " " + std::to_string(bad[i]) + " has " + std::to_string(two[1] - two[0]) +
-                          " bytes: a " + what + " has at most " + std::to_string(index::kMaxPart));
+                          " bytes: a " + what + " has at most " + std::to_string(gphash::kMaxPart));
   }
   if (bad[2] < batch.size)
     throw InvalidArgument("ops[" + std::to_string(bad[2]) +
@@ -129,7 +129,7 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
   }
   const bool reads = may_read_pairs(to.batch, to.ops);
   const PairReads workspace = reads ? PairReads::in(stage, chunk.size, stream) : PairReads{};
-  index::Rows rows = chunk.rows;
+  gphash::Rows rows = chunk.rows;
   rows.blobs = workspace.blobs;
   const std::lock_guard lock(table_.order.changing());
   ChangeJob job = table_.change_job(rows, to.ops, chunk.keys, chunk.mask, chunk.size);
@@ -207,4 +207,4 @@ void PairBatches::stats(Stats& stats) const {
   stats.pairs.rounding_bytes = static_cast<std::uint64_t>(table_.memory.pairs()->state(table_.state.reader()).left);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

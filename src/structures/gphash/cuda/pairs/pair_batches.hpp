@@ -16,7 +16,7 @@
 #include "structures/gphash/cuda/table/batches.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class PairBatches final : public Batches {
  public:
@@ -72,4 +72,4 @@ class PairBatches final : public Batches {
   std::atomic<std::uint64_t> phased_batches_{0};
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,13 +8,13 @@
 #include "structures/gphash/cuda/pairs/pair_batches.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The cells of slabs, counted and reserved for each launch.
 class PairBatches::PairCells final : public CellSource {
  public:
   /// `effects`: of the ordered rows. `reads`: what rows read, within an epoch of the batch's own; or null.
-  PairCells(PairBatches& of, const index::Effect* effects, ReadsOfChange* reads, cudaStream_t stream)
+  PairCells(PairBatches& of, const gphash::Effect* effects, ReadsOfChange* reads, cudaStream_t stream)
       : of_(of), table_(of.table_), effects_(effects), reads_(reads), stream_(stream) {}
 
   void reserve(const ChangeJob& job) override {
@@ -52,7 +52,7 @@ class PairBatches::PairCells final : public CellSource {
  private:
   PairBatches& of_;
   CudaTable& table_;
-  const index::Effect* effects_;
+  const gphash::Effect* effects_;
   ReadsOfChange* reads_;
   cudaStream_t stream_;
   unsigned launches_ = 0;
@@ -144,15 +144,15 @@ void PairBatches::change_in_phases(const ChangeJob& job, const Ordering& orderin
   cells.list_cells(job, true);
   table_.times.end("reserve", stream);
   table_.pair_kernels->assign(job, workspace, stream);
-  order_changes(workspace, job.size, index::slot_numbers(table_.layout()), stream);
+  order_changes(workspace, job.size, gphash::slot_numbers(table_.layout()), stream);
   table_.times.end("order changes", stream);
   table_.pair_kernels->place(job, workspace, stream);
   table_.times.end("place", stream);
-  table_.pair_kernels->commit(job, workspace, index::Pass::whole, stream);
+  table_.pair_kernels->commit(job, workspace, gphash::Pass::whole, stream);
   table_.times.end("commit", stream);
   table_.pair_kernels->publish(job, workspace, stream);
   table_.times.end("publish", stream);
   cells.release(job);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

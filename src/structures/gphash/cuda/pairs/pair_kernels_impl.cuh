@@ -5,7 +5,7 @@
 #include "structures/gphash/cuda/pairs/pair_phases.cuh"
 #include "structures/gphash/cuda/pairs/pair_search.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 template <class Shape>
 class PairKernelsImpl final : public TableKernelsImpl<Shape, PairKernels> {
@@ -34,7 +34,7 @@ class PairKernelsImpl final : public TableKernelsImpl<Shape, PairKernels> {
     check_launch("starting a search");
   }
 
-  void count_demand(const ChangeJob& job, const index::Effect* effects, cudaStream_t stream) const override {
+  void count_demand(const ChangeJob& job, const gphash::Effect* effects, cudaStream_t stream) const override {
     const unsigned blocks = blocks_for(demand_kernel, job.again ? job.again_size : job.size);
     demand_kernel<<<blocks, kThreads, 0, stream>>>(job, effects, cells_);
     check_launch("planning a change");
@@ -60,4 +60,4 @@ class PairKernelsImpl final : public TableKernelsImpl<Shape, PairKernels> {
   using Base::view_, Base::cache_, Base::cells_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

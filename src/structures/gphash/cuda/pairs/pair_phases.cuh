@@ -19,17 +19,17 @@
 #include "structures/gphash/cuda/thread_tile.cuh"
 #include "structures/gphash/protocol/phases.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// A change that `assign` found no cell for changes nothing.
 __device__ inline bool found_no_cell(const PairPlan& planned) {
-  return static_cast<index::Change>(planned.change) == index::Change::none;
+  return static_cast<gphash::Change>(planned.change) == gphash::Change::none;
 }
 
 /// What shared_phases.cuh asks. The hash of a plan's key does where no caller asks for its bytes.
 template <class Shape>
 __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const ChangeJob&, const PairPlan& planned) {
-  return Candidates<Shape>(view, index::Key(planned.hash, index::Part{}));
+  return Candidates<Shape>(view, gphash::Key(planned.hash, gphash::Part{}));
 }
 /// It is retired in the ring at once.
 __device__ inline void note_freed(const SlabView& slabs, const ChangeJob& job, const PairWorkspace&,
@@ -55,9 +55,9 @@ __global__ void __launch_bounds__(kThreads)
   std::uint32_t number = kNoSlot;
   if (at < ordered) {
     const Candidates<Shape> candidates(view, key_of_row(view, job, job.order[at]));
-    const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
-    const index::Plan plan = plan_of_row(memory, view, job, workspace, ordered, at, candidates, old).plan;
-    if (plan.change != index::Change::none) {
+    const Item old = gphash::find_claimed(ThreadTile{}, memory, view, candidates);
+    const gphash::Plan plan = plan_of_row(memory, view, job, workspace, ordered, at, candidates, old).plan;
+    if (plan.change != gphash::Change::none) {
       planned = {0,
                  plan.old_word,
                  candidates.hash(),
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(kThreads)
                  plan.held,
                  static_cast<std::uint32_t>(plan.change),
                  plan.lane};
-      number = static_cast<std::uint32_t>(index::slot_number(view, candidates, plan.lane));
-      if (index::needs_cell(plan.change)) demand.add(class_of_row(job, plan.held));
+      number = static_cast<std::uint32_t>(gphash::slot_number(view, candidates, plan.lane));
+      if (gphash::needs_cell(plan.change)) demand.add(class_of_row(job, plan.held));
     }
   }
   const std::uint64_t place = numbered(number != kNoSlot, &job.report->changes);
@@ -108,21 +108,21 @@ __global__ void __launch_bounds__(kThreads)
   const bool is_one = at < job.report->changes;
   PairPlan planned{};
   if (is_one) planned = workspace.planned[at];
-  const auto change = static_cast<index::Change>(planned.change);
-  const bool takes = is_one && index::needs_cell(change);
+  const auto change = static_cast<gphash::Change>(planned.change);
+  const bool takes = is_one && gphash::needs_cell(change);
   std::uint32_t bytes = 0;
-  if (takes) bytes = index::pair_bytes(key_part(job, planned.held).size, job.rows.value_part(planned.held).size);
+  if (takes) bytes = gphash::pair_bytes(key_part(job, planned.held).size, job.rows.value_part(planned.held).size);
   const unsigned size_class = heap::class_of(bytes);
-  const std::uint64_t begin = take_together(slabs, takes, size_class, change == index::Change::add);
+  const std::uint64_t begin = take_together(slabs, takes, size_class, change == gphash::Change::add);
   std::int32_t left = 0;
   if (takes && begin == heap::kNoCell) {
-    if (change == index::Change::add) {
+    if (change == gphash::Change::add) {
       const Candidates<Shape> candidates = candidates_of(view, job, planned);
-      index::retag(memory, candidates.tag_word(view, planned.lane), candidates.slot_in_bucket(view, planned.lane),
-                   index::kTagClaimed, index::kTagEmpty);
+      gphash::retag(memory, candidates.tag_word(view, planned.lane), candidates.slot_in_bucket(view, planned.lane),
+                    gphash::kTagClaimed, gphash::kTagEmpty);
     }
-    leave_over(job, planned.at, index::Outcome::needs_cell);
-    planned.change = static_cast<std::uint32_t>(index::Change::none);
+    leave_over(job, planned.at, gphash::Outcome::needs_cell);
+    planned.change = static_cast<std::uint32_t>(gphash::Change::none);
     planned.old_word = 0;
     workspace.planned[at] = planned;
   } else if (takes) {
@@ -130,9 +130,9 @@ __global__ void __launch_bounds__(kThreads)
     left = static_cast<std::int32_t>(pair.left());
     workspace.planned[at].word = pair.word;
   }
-  const auto now = static_cast<index::Change>(planned.change);
-  const int added = __syncthreads_count(is_one && now == index::Change::add);
-  const int removed = __syncthreads_count(is_one && now == index::Change::remove);
+  const auto now = static_cast<gphash::Change>(planned.change);
+  const int added = __syncthreads_count(is_one && now == gphash::Change::add);
+  const int removed = __syncthreads_count(is_one && now == gphash::Change::remove);
   if (threadIdx.x == 0 && added != removed) memory.add_items(added - removed);
   left = __reduce_add_sync(kAllLanes, left);
   if (threadIdx.x % kWarp == 0) add_left(slabs.state, left);
@@ -141,8 +141,8 @@ __global__ void __launch_bounds__(kThreads)
 /// A pair on its way into its cell.
 struct PlacedPair {
   std::uint64_t* cell;
-  index::PairHeader header;
-  index::Part key, value;
+  gphash::PairHeader header;
+  gphash::Part key, value;
   std::uint32_t first;  ///< of its words among those of the warp
 };
 
@@ -163,9 +163,9 @@ __global__ void __launch_bounds__(kThreads)
       if (planned.word != 0) {
         mine.key = key_part(job, planned.held);
         mine.value = job.rows.value_part(planned.held);
-        mine.header = index::header_of(mine.key, mine.value);
+        mine.header = gphash::header_of(mine.key, mine.value);
         mine.cell = reinterpret_cast<std::uint64_t*>(view.heap + heap::CellWord{planned.word}.begin());
-        words = (index::pair_bytes(mine.key.size, mine.value.size) + 7) / 8;
+        words = (gphash::pair_bytes(mine.key.size, mine.value.size) + 7) / 8;
       }
     }
     std::uint32_t total = 0;
@@ -175,11 +175,11 @@ __global__ void __launch_bounds__(kThreads)
     for (std::uint32_t i = lane; i < total; i += kWarp) {
       const PlacedPair& pair = pairs[piece_of(pairs, i)];
       const std::uint32_t word = i - pair.first;
-      memory.store_value(pair.cell + word, index::pair_word(pair.header, pair.key, pair.value, word));
+      memory.store_value(pair.cell + word, gphash::pair_word(pair.header, pair.key, pair.value, word));
     }
     __syncwarp();
   }
   memory.fence();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/pairs/pair_batches.hpp"
 #include "structures/gphash/pair_check.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kSmallestPart = std::size_t{4} << 20, kLargestPart = std::size_t{32} << 20;
 constexpr std::size_t kFewParts = 8;
 constexpr std::size_t kBeyond = std::size_t{128} << 10;  // a part ends behind the row that fills it
-static_assert(kBeyond > index::kMaxPart + 8);
+static_assert(kBeyond > gphash::kMaxPart + 8);
 
 std::size_t part_space(std::uint64_t bytes) {
   return std::bit_ceil(std::clamp<std::size_t>(bytes / kFewParts, kSmallestPart, kLargestPart));
@@ -267,4 +267,4 @@ void PairBatches::leave_results(const Scattered& from, const ResultsOf& to, cuda
   to.batch.variable->device_blobs->reset(memory, from.size, offsets, present, at, bytes, table_.options.device);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -13,7 +13,7 @@
 #include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// True if some of a batch's rows return bytes.
 bool may_read_pairs(const Batch& batch, OpSet ops);
@@ -74,4 +74,4 @@ struct Scattered {
   std::size_t scratch_bytes;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -15,7 +15,7 @@
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/cuda/row_keys.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -41,7 +41,7 @@ HOLDFAST_BOTH inline bool is_repeated(const std::uint64_t* words, std::uint64_t 
 
 /// The most that a pair with such a key can hold of a value.
 HOLDFAST_BOTH inline std::uint32_t value_space(std::uint64_t word, std::uint32_t key_bytes) {
-  const std::uint32_t bytes = heap::CellWord{word}.pair_bytes(), before = index::pair_bytes(key_bytes, 0);
+  const std::uint32_t bytes = heap::CellWord{word}.pair_bytes(), before = gphash::pair_bytes(key_bytes, 0);
   return bytes > before ? bytes - before : 0;
 }
 /// As many whole words, one at least: no two values begin at one place.
@@ -123,14 +123,14 @@ __global__ void __launch_bounds__(kThreads)
     if (lane < share && base + lane < size && workspace.words[0][place] != 0 &&
         !is_repeated(workspace.words[0], place, job.size)) {
       const heap::CellWord pair{workspace.words[0][place]};
-      const index::Part key = key_part(job, workspace.rows[0][place]);
+      const gphash::Part key = key_part(job, workspace.rows[0][place]);
       mine.cell = reinterpret_cast<const std::uint64_t*>(heap + pair.begin());
       mine.key = key.data;
       mine.key_bytes = key.size;
       mine.space = value_space(pair.word, key.size);
       if (to != nullptr) mine.to = to + (workspace.offsets[place] - begin);
       // One that is shorter than its key has another, as its first word will say.
-      const std::uint32_t bytes = to != nullptr ? pair.pair_bytes() : index::pair_bytes(key.size, 0);
+      const std::uint32_t bytes = to != nullptr ? pair.pair_bytes() : gphash::pair_bytes(key.size, 0);
       mine.words = (min(bytes, pair.pair_bytes()) + 7) / 8;
     }
     std::uint32_t total = 0;
@@ -178,7 +178,7 @@ __device__ inline std::uint64_t reader_of(const PairSearchWorkspace& workspace, 
   return few;
 }
 
-__device__ inline bool same_key(const index::Part& a, const index::Part& b) {
+__device__ inline bool same_key(const gphash::Part& a, const gphash::Part& b) {
   bool same = a.size == b.size;
   for (std::uint32_t at = 0; same && at < a.size; at += 8)
     same = load_user(a.data + at, a.size - at) == load_user(b.data + at, b.size - at);
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(nullptr, nullptr);
   for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
     const std::uint64_t word = workspace.words[0][row];
-    if (word != 0 && !index::is_whole_pair(memory, layout, word)) atomicAdd(workspace.wrong, 1u);
+    if (word != 0 && !gphash::is_whole_pair(memory, layout, word)) atomicAdd(workspace.wrong, 1u);
   }
 }
 
@@ -249,7 +249,7 @@ void gather_pairs(const PairSearchWorkspace& workspace, const FindJob& job, cons
   // link. So warps take as many places as have some KiB, and a few blocks of them run on each multiprocessor.
   constexpr std::uint64_t kBytesOfWarp = 4096;
   constexpr unsigned kBlocksOfProcessor = 2;
-  const std::uint64_t each = bytes / size + sizeof(index::PairHeader);
+  const std::uint64_t each = bytes / size + sizeof(gphash::PairHeader);
   auto share = static_cast<unsigned>(std::clamp<std::uint64_t>(kBytesOfWarp / each, 1, kWarp));
   const std::uint64_t warps = std::uint64_t{kBlocksOfProcessor} * processors() * kWarpsPerBlock;
   while (share > 1 && size / share < warps) share /= 2;  // of few places each warp takes fewer
@@ -265,4 +265,4 @@ void finish_pairs(const PairSearchWorkspace& workspace, const FindJob& job, std:
   check_launch("gathering results");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -14,7 +14,7 @@
 #include "structures/gphash/cuda/row_keys.cuh"
 #include "structures/gphash/cuda/thread_tile.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Of a search by hashes.
 template <class Base>
@@ -47,16 +47,16 @@ class ExactMemory : public Base {
   mutable const std::uint64_t* last_ = nullptr;
   mutable std::uint64_t lengths_ = 0;
 };
-static_assert(index::TrustsHashes<HashMemory<CopyMemory>> && !index::TrustsHashes<ExactMemory<CopyMemory>>);
-static_assert(index::SearchTile<ThreadTile, HashMemory<CopyMemory>, index::DefaultVariableShape>);
-static_assert(index::SearchTile<ThreadTile, ExactMemory<CopyMemory>, index::DefaultVariableShape>);
-static_assert(index::SearchTile<WarpTile, HashMemory<CudaMemory>, index::DefaultVariableShape>);
-static_assert(index::SearchTile<WarpTile, ExactMemory<CudaMemory>, index::DefaultVariableShape>);
+static_assert(gphash::TrustsHashes<HashMemory<CopyMemory>> && !gphash::TrustsHashes<ExactMemory<CopyMemory>>);
+static_assert(gphash::SearchTile<ThreadTile, HashMemory<CopyMemory>, gphash::DefaultVariableShape>);
+static_assert(gphash::SearchTile<ThreadTile, ExactMemory<CopyMemory>, gphash::DefaultVariableShape>);
+static_assert(gphash::SearchTile<WarpTile, HashMemory<CudaMemory>, gphash::DefaultVariableShape>);
+static_assert(gphash::SearchTile<WarpTile, ExactMemory<CudaMemory>, gphash::DefaultVariableShape>);
 
 /// Notes the item of a row, and answers all else.
 __device__ inline void answer_pair(const FindJob& job, const PairSearchWorkspace& workspace, std::uint64_t row,
-                                   const index::Found& found) {
-  if (job.rows.statuses) job.rows.statuses[row] = index::status_of(found);
+                                   const gphash::Found& found) {
+  if (job.rows.statuses) job.rows.statuses[row] = gphash::status_of(found);
   if (job.rows.found) job.rows.found[row] = static_cast<bool>(found.item);
   workspace.words[0][row] = found.item.word;
   workspace.rows[0][row] = static_cast<std::uint32_t>(row);
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
     if (is_masked(job, workspace, row)) continue;
     const Candidates<Shape> candidates(view, key_of_row(view, job, row));
     memory.begin_look();
-    const index::Found found = index::find_settled(ThreadTile{}, memory, view, candidates);
+    const gphash::Found found = gphash::find_settled(ThreadTile{}, memory, view, candidates);
     if (found.item) hits.note(memory, found.item.slot, row);
     answer_pair(job, workspace, row, found);
   }
@@ -100,10 +100,10 @@ __global__ void __launch_bounds__(kThreads)
       continue;
     }
     const Candidates<Shape> candidates(view, key_of_row(view, job, row));
-    const index::Found found = index::find_settled(tile, memory, view, candidates);
+    const gphash::Found found = gphash::find_settled(tile, memory, view, candidates);
     if (tile.lane() == 0) answer_pair(job, workspace, row, found);
   }
   if (tile.lane() == 0) memory.flush_counts();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

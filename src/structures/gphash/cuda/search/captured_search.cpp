@@ -6,7 +6,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -48,4 +48,4 @@ void Searches::end_captures() {
   }
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -7,7 +7,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/state.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -37,4 +37,4 @@ void sample_keys(const CacheView& cache, std::uint64_t slots, std::byte* keys, s
   check_launch("choosing keys to measure searches with");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/paths.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 struct SearchChoices {
   std::uint64_t unordered_rows = 0;  ///< a search of so many rows, at most, goes in one kernel and in no order
@@ -27,4 +27,4 @@ SearchChoices default_choices();
 /// Fills `keys`, (n, key_bytes), with keys of the topmost level, and some that are absent. `slots`: how many it has.
 void sample_keys(const CacheView& cache, std::uint64_t slots, std::byte* keys, std::uint64_t n, cudaStream_t stream);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

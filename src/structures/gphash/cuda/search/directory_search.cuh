@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/search/key_directory.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Rows whose keys are known, and those that are not asked for, are left to hit_kernel, or ignored; the others are listed. A kernel of its
 /// own, since most rows need no more than these few reads, which overlap best where threads are many.
@@ -38,4 +38,4 @@ __global__ void __launch_bounds__(kThreads)
   keys.flush_counts();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

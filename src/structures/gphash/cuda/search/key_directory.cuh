@@ -18,7 +18,7 @@
 #include "structures/gphash/cuda/search/rows.cuh"
 #include "structures/gphash/protocol/key_directory.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// What the records say of a key.
 struct Asked {
@@ -39,10 +39,10 @@ class KeyDirectory {
 
   /// Before a look for the slot of a row's key.
   __device__ Asked ask(std::uint64_t row) const {
-    const index::Key key = key_of(row);
+    const gphash::Key key = key_of(row);
     Asked asked = ask_directory(row, key);
     if (asked.position != kNoPosition && !asked.known)
-      asked.confirms = index::may_confirm(memory_, Candidates<Shape>(view_, key).version_lock(view_));
+      asked.confirms = gphash::may_confirm(memory_, Candidates<Shape>(view_, key).version_lock(view_));
     return asked;
   }
   /// The same for who will not confirm anything.
@@ -68,15 +68,15 @@ class KeyDirectory {
     if (position == kNoPosition) return;
     std::uint64_t* const state = record(position);
     if (asked.position == position) {
-      if (asked.confirms) index::confirm_key(memory_, state);
+      if (asked.confirms) gphash::confirm_key(memory_, state);
       return;
     }
-    const index::Key key = key_of(row);
-    index::note_key(memory_, state, [&] {
+    const gphash::Key key = key_of(row);
+    gphash::note_key(memory_, state, [&] {
       for (unsigned i = 0; i < view_.key_words(); ++i)
         DeviceWord(state[1 + i]).store(key_word(key, row, i), ::cuda::memory_order_relaxed);
     });
-    if (memory_.peek(state) >= index::kNoted) put_hint(set_of(key), position);
+    if (memory_.peek(state) >= gphash::kNoted) put_hint(set_of(key), position);
   }
 
   /// Adds the hits of a block to the table's. All its threads call, once.
@@ -85,7 +85,7 @@ class KeyDirectory {
   }
 
  private:
-  __device__ Asked ask_directory(std::uint64_t row, const index::Key& key) const {
+  __device__ Asked ask_directory(std::uint64_t row, const gphash::Key& key) const {
     Asked asked;
     if (!asks_) return asked;
     std::uint32_t hints[kHintsOfSet];
@@ -94,21 +94,21 @@ class KeyDirectory {
     for (const std::uint32_t hint : hints) {
       if (hint == 0 || asked.position != kNoPosition) continue;
       const std::uint64_t state = state_if_of(hint - 1, key, row);
-      if (state < index::kNoted) continue;
+      if (state < gphash::kNoted) continue;
       asked.position = hint - 1;
-      asked.known = state == index::kKnown;
+      asked.known = state == gphash::kKnown;
     }
     return asked;
   }
-  __device__ index::Key key_of(std::uint64_t row) const {
-    return index::given_key<CudaMemory>(view_, job_.keys + row * view_.key_bytes());
+  __device__ gphash::Key key_of(std::uint64_t row) const {
+    return gphash::given_key<CudaMemory>(view_, job_.keys + row * view_.key_bytes());
   }
-  __device__ std::uint64_t key_word(const index::Key& key, std::uint64_t row, unsigned i) const {
+  __device__ std::uint64_t key_word(const gphash::Key& key, std::uint64_t row, unsigned i) const {
     if (!view_.wide()) return key.word;
     return CudaMemory::given_word(job_.keys + row * view_.key_bytes() + 8 * i);
   }
   __device__ std::uint64_t* record(std::uint64_t position) const { return values_.directory.record(position); }
-  __device__ std::uint32_t* set_of(const index::Key& key) const {
+  __device__ std::uint32_t* set_of(const gphash::Key& key) const {
     const std::uint64_t hash = view_.wide() ? key.word : hash_key(key.word, view_.seed);
     return values_.directory.hints + kHintsOfSet * (hash & values_.directory.last_set);
   }
@@ -121,7 +121,7 @@ class KeyDirectory {
   }
 
   /// The state of a position whose record is of this key; else `gone`.
-  __device__ std::uint64_t state_if_of(std::uint64_t position, const index::Key& key, std::uint64_t row) const {
+  __device__ std::uint64_t state_if_of(std::uint64_t position, const gphash::Key& key, std::uint64_t row) const {
     const std::uint64_t* const at = record(position);
     if (!view_.wide()) {  // both words as they were at one moment
       std::uint64_t state, word;
@@ -129,13 +129,13 @@ class KeyDirectory {
                    : "=l"(state), "=l"(word)
                    : "l"(at)
                    : "memory");
-      return word == key.word ? state : std::uint64_t{index::kGone};
+      return word == key.word ? state : std::uint64_t{gphash::kGone};
     }
     const std::uint64_t state = memory_.peek(at);
-    bool same = state >= index::kNoted;
+    bool same = state >= gphash::kNoted;
     for (unsigned i = 0; same && i < view_.key_words(); ++i)
       same = memory_.load_value(at + 1 + i) == key_word(key, row, i);
-    return same ? state : std::uint64_t{index::kGone};
+    return same ? state : std::uint64_t{gphash::kGone};
   }
 
   /// In the place of one that says nothing; where all say something, of any.
@@ -148,7 +148,7 @@ class KeyDirectory {
 #pragma unroll
     for (unsigned i = 0; i < kHintsOfSet; ++i) {
       if (hints[i] == mine) return;
-      if (free || (hints[i] != 0 && memory_.peek(record(hints[i] - 1)) >= index::kNoted)) continue;
+      if (free || (hints[i] != 0 && memory_.peek(record(hints[i] - 1)) >= gphash::kNoted)) continue;
       place = i;
       free = true;
     }
@@ -163,4 +163,4 @@ class KeyDirectory {
   unsigned hits_ = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

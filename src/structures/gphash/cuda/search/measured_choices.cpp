@@ -9,7 +9,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -75,7 +75,7 @@ void Searches::measure() {
   sample_keys(table_.memory.cache().view(), table_.layout().buckets(0) * table_.layout().shape.slots(), keys.data(),
               kSamples * rows, table_.stream);
   Stopwatch watch;
-  index::Rows answers;
+  gphash::Rows answers;
   answers.op = Op::find;
   answers.value_bytes = table_.layout().value_bytes;
   answers.out = out.data();
@@ -126,4 +126,4 @@ void Searches::measure() {
   choices_ = chosen;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

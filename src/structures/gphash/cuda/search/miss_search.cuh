@@ -13,7 +13,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/search/search.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 inline constexpr unsigned kAimBlocks = 4, kHitBlocks = 4, kMissBlocks = 4;  ///< a multiprocessor
 
@@ -23,7 +23,7 @@ __device__ std::uint64_t slot_without_copy(const CopyMemory& memory, const View<
                                            const Candidates<Shape>& candidates, LaneMask hits) {
   const CacheView& cache = *memory.cache();
   for (; hits != 0; hits &= hits - 1) {
-    const index::Slot* const slot = candidates.slot(view, lowest_bit(hits));
+    const gphash::Slot* const slot = candidates.slot(view, lowest_bit(hits));
     const std::uint64_t bucket = cache.bucket_of(slot);
     if (bucket != kNoPosition && !memory.mapped(bucket).cached()) return cache.number_of(slot);
   }
@@ -46,10 +46,10 @@ __device__ std::uint64_t look_at_copies(const CopyMemory& memory, BucketHits& hi
   }
   const Candidates<Shape> candidates(view, key_of_row(view, job, row));
   memory.begin_look();
-  const index::Look seen = index::look(ThreadTile{}, memory, view, candidates);
+  const gphash::Look seen = gphash::look(ThreadTile{}, memory, view, candidates);
   const std::uint64_t missed = slot_without_copy(memory, view, candidates, seen.hits);
   if (missed != kNoPosition) return missed;
-  const index::Found found = index::confirm(ThreadTile{}, memory, view, candidates, seen);
+  const gphash::Found found = gphash::confirm(ThreadTile{}, memory, view, candidates, seen);
   if (!found.settled) {
     wanted = look_up(memory, hits, view, keys, job, row, copy);
     return kNoPosition;
@@ -58,7 +58,7 @@ __device__ std::uint64_t look_at_copies(const CopyMemory& memory, BucketHits& hi
     hits.note(memory, found.item.slot, row);
     keys.learn(row, asked, found.item.word - 1);
   }
-  wanted = answer_row(view, job, row, index::status_of(found), found.item.word);
+  wanted = answer_row(view, job, row, gphash::status_of(found), found.item.word);
   return kNoPosition;
 }
 
@@ -222,10 +222,10 @@ __global__ void __launch_bounds__(kThreads)
       if (leader != i && same_key(view, job, window.row[i], window.row[leader])) continue;
       window.leader[i] = static_cast<std::uint16_t>(i);
       const Asked asked = keys.ask(window.row[i]);
-      const index::Found found = find_row(memory, hits, view, job, window.row[i]);
+      const gphash::Found found = find_row(memory, hits, view, job, window.row[i]);
       const Item item = found.item;
       if (item) keys.learn(window.row[i], asked, item.word - 1);
-      answers.status[i] = index::status_of(found);
+      answers.status[i] = gphash::status_of(found);
       answers.word[i] = item.word;
       answers.bucket[i] = item ? static_cast<std::uint32_t>(cache.bucket_of(item.slot)) : 0;
     }
@@ -249,4 +249,4 @@ __global__ void __launch_bounds__(kThreads)
   if (workspace.cells == nullptr) leave_after_all(job.state, aim);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

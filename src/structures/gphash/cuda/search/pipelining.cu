@@ -9,7 +9,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -25,7 +25,7 @@ FindJob part_of(const FindJob& job, std::uint64_t base, std::uint64_t size, std:
   part.keys += base * key_bytes;
   part.size = size;
   if (part.mask) part.mask += base;
-  index::Rows& rows = part.rows;
+  gphash::Rows& rows = part.rows;
   if (rows.out) rows.out += base * rows.value_bytes;
   if (rows.statuses) rows.statuses += base;
   if (rows.found) rows.found += base;
@@ -100,4 +100,4 @@ void Searches::search_in_two_parts(const FindJob& job, const SearchWorkspace& wo
   table_.kernels->gather(job, all, false, stream);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

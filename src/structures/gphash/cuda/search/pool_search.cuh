@@ -12,12 +12,12 @@
 #include "structures/gphash/cuda/tile.cuh"
 #include "structures/gphash/protocol/find.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// True: with a copy.
 template <class Shape>
-__device__ bool answer(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows,
-                       const ValueView& values, std::uint64_t row, const Item& item) {
+__device__ bool answer(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view,
+                       const gphash::Rows& rows, const ValueView& values, std::uint64_t row, const Item& item) {
   if (rows.scores && tile.lane() == 0) rows.scores[row] = item ? score_of_item(view, item.word) : 0;
   std::byte* const to = reads_value(rows.op) ? rows.result(row) : nullptr;
   if (to == nullptr) return false;
@@ -57,9 +57,9 @@ __global__ void __launch_bounds__(kThreads)
     for (LaneMask rest = tile.ballot(brings); rest != 0; rest &= rest - 1) {
       const unsigned active = lowest_bit(rest);
       const Candidates<Shape> candidates(view, key_of_row(view, job, base + active, tile.from_lane(my_key, active)));
-      const index::Found result = index::find_settled(tile, memory, view, candidates);
+      const gphash::Found result = gphash::find_settled(tile, memory, view, candidates);
       hits += answer(tile, memory, view, job.rows, values, base + active, result.item);
-      if (tile.lane() == active) status = index::status_of(result);
+      if (tile.lane() == active) status = gphash::status_of(result);
     }
     if (!brings) continue;
     if (job.rows.statuses) job.rows.statuses[mine] = status;
@@ -69,4 +69,4 @@ __global__ void __launch_bounds__(kThreads)
   if (tile.lane() == 0 && hits != 0) memory.add(&values.state->hits, hits);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

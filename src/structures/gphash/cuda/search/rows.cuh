@@ -13,7 +13,7 @@
 #include "structures/gphash/cuda/thread_tile.cuh"
 #include "structures/gphash/protocol/find.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Of an item whose slot says `word`. Its cell does not change as long as the search is in its epoch.
 template <class Shape>
@@ -28,11 +28,11 @@ __device__ inline bool is_asked(const FindJob& job, std::uint64_t row) {
 
 /// Looks a row's key up, by one thread.
 template <class Shape>
-__device__ index::Found find_row(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
-                                 const FindJob& job, std::uint64_t row) {
+__device__ gphash::Found find_row(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
+                                  const FindJob& job, std::uint64_t row) {
   const Candidates<Shape> candidates(view, key_of_row(view, job, row));
   memory.begin_look();
-  const index::Found found = index::find_settled(ThreadTile{}, memory, view, candidates);
+  const gphash::Found found = gphash::find_settled(ThreadTile{}, memory, view, candidates);
   if (found.item) hits.note(memory, found.item.slot, row);
   return found;
 }
@@ -63,4 +63,4 @@ __device__ bool wants_value(const View<Shape>& view, const FindJob& job) {
   return reads_value(job.rows.op) && job.rows.out != nullptr && !view.in_slot();
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -6,7 +6,7 @@
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/cuda/search/search.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -21,7 +21,7 @@ __global__ void leave_search_kernel(DeviceState* state, const __grid_constant__ 
 }
 
 __global__ void __launch_bounds__(kThreads)
-    skip_kernel(const __grid_constant__ index::Rows rows, const std::uint8_t* mask, std::uint64_t size) {
+    skip_kernel(const __grid_constant__ gphash::Rows rows, const std::uint8_t* mask, std::uint64_t size) {
   for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
     if (mask != nullptr && mask[row] != 0) continue;
     if (rows.statuses) rows.statuses[row] = Status::not_run;
@@ -52,9 +52,9 @@ void order_search(const SearchWorkspace& workspace, std::uint64_t size, std::uin
   check_launch("ordering a search");
 }
 
-void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {
+void skip_masked(const gphash::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {
   skip_kernel<<<blocks_for(skip_kernel, size), kThreads, 0, stream>>>(rows, mask, size);
   check_launch("skipping masked rows");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

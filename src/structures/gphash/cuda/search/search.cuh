@@ -30,7 +30,7 @@
 #include "structures/gphash/cuda/search/rows.cuh"
 #include "structures/gphash/cuda/search/value_hits.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// One row, by one thread: its item, and the answers that are not values. Of a row whose key is known, `copy` says where that of the value
 /// is, and nothing else is wanted.
@@ -46,9 +46,9 @@ __device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View
     copy = keys.answer(row, asked);
     return wanted;
   }
-  const index::Found found = find_row(memory, hits, view, job, row);
+  const gphash::Found found = find_row(memory, hits, view, job, row);
   if (found.item) keys.learn(row, asked, found.item.word - 1);
-  return answer_row(view, job, row, index::status_of(found), found.item.word);
+  return answer_row(view, job, row, gphash::status_of(found), found.item.word);
 }
 
 /// Of the rows that want one cell, the first to put it into the table reads it; the others learn its row. A lane calls for
@@ -71,7 +71,7 @@ __device__ inline std::uint64_t leader_of(const Repeats& repeats, const Wanted& 
 /// Of a multiprocessor. Else the compiler now and then makes space for another block, and spills registers in every search, or takes more
 /// registers, and gives up a block.
 template <class Shape>
-inline constexpr unsigned kLookupBlocks = std::is_same_v<Shape, index::RuntimeShape> ? 2 : 3;
+inline constexpr unsigned kLookupBlocks = std::is_same_v<Shape, gphash::RuntimeShape> ? 2 : 3;
 
 /// In one kernel: 32 rows a warp, or fewer where warps would stand idle.
 template <class Shape, Copies kCopies>
@@ -249,4 +249,4 @@ __global__ void __launch_bounds__(kThreads)
   if (!workspace.part.goes_first) leave_after_all(job.state, workspace);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

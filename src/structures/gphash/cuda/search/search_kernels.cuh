@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/search/search.cuh"
 #include "structures/gphash/cuda/search/small_search.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Over the layout and the caches of `Base`.
 template <class Shape, class Base>
@@ -119,4 +119,4 @@ class SearchKernelsImpl : public Base {
   using Base::view_, Base::cache_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 
 #include "core/both.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -81,4 +81,4 @@ SearchWorkspaces::Workspace& SearchWorkspaces::lend(std::uint64_t rows, bool wid
   return *workspace;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

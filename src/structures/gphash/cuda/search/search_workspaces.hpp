@@ -11,7 +11,7 @@
 #include "structures/gphash/cuda/kernels/search_workspace.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Workspaces are lent, and lent again when the search before has ended, or to a search that its stream puts behind that.
 /// The caller lets one thread in at a time.
@@ -52,4 +52,4 @@ class SearchWorkspaces {
   std::size_t next_ = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

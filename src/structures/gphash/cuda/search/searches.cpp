@@ -6,7 +6,7 @@
 
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 void Searches::search(const FindJob& job, cudaStream_t stream) {
   const std::lock_guard lock(table_.order.launching());
@@ -147,4 +147,4 @@ void Searches::search_in_order(const FindJob& job, const SearchWorkspace& worksp
   table_.kernels->gather(job, workspace, false, stream);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

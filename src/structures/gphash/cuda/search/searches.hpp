@@ -9,7 +9,7 @@
 #include "structures/gphash/cuda/search/search_workspaces.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class Searches {
  public:
@@ -56,4 +56,4 @@ class Searches {
   bool captured_ = false;  ///< a search of this generation is in a graph
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -12,10 +12,10 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define HOLDFAST_IN_CLUSTERS
 #else
-#define HOLDFAST_IN_CLUSTERS __cluster_dims__(holdfast::machine::cuda::kClusterBlocks)
+#define HOLDFAST_IN_CLUSTERS __cluster_dims__(holdfast::gphash::cuda::kClusterBlocks)
 #endif
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 inline constexpr unsigned kClusterBlocks = 8, kClusterThreads = 512;
 static_assert(1u << kClusterBinBits == kClusterBlocks * kClusterThreads, "a thread of the cluster counts one");
@@ -83,4 +83,4 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
 #endif
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 #include "structures/gphash/cuda/gather.cuh"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Which cells have a copy.
 enum class Copies : std::uint8_t { none, some, all };
@@ -21,7 +21,7 @@ template <class Shape>
 class ValueHits {
  public:
   __device__ ValueHits(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const ValueView& values,
-                       const index::Rows& rows)
+                       const gphash::Rows& rows)
       : tile_(tile), memory_(memory), values_(values), gather_(tile, memory, view, rows, values.copies) {}
 
   /// Answers the lanes whose cell has a copy, which then want nothing more, and counts for the policy. `copy`: where that is, of a row
@@ -60,4 +60,4 @@ class ValueHits {
   unsigned hits_ = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -6,7 +6,7 @@
 
 #include "structures/gphash/machine.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class Batches {
  public:
@@ -18,4 +18,4 @@ class Batches {
   virtual void stats(Stats& stats) const = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

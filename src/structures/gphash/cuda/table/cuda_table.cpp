@@ -4,7 +4,7 @@
 #include "structures/gphash/batch_rows.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::string name_of(int device) {
 
 }  // namespace
 
-KernelSet::KernelSet(const index::RuntimeShape& shape) {
+KernelSet::KernelSet(const gphash::RuntimeShape& shape) {
   const auto keep = [this](auto kernels, auto*& as) {
     as = kernels.get();
     all = std::move(kernels);
@@ -66,7 +66,7 @@ void CudaTable::require_reachable(const Batch& batch) const {
   require_reachable(batch.mask, "mask");
 }
 
-FindJob CudaTable::find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask,
+FindJob CudaTable::find_job(const gphash::Rows& rows, const void* keys, const std::uint8_t* mask,
                             std::uint64_t size) const {
   FindJob job;
   job.rows = rows;
@@ -77,7 +77,7 @@ FindJob CudaTable::find_job(const index::Rows& rows, const void* keys, const std
   return job;
 }
 
-ChangeJob CudaTable::change_job(const index::Rows& rows, OpSet ops, const void* keys, const std::uint8_t* mask,
+ChangeJob CudaTable::change_job(const gphash::Rows& rows, OpSet ops, const void* keys, const std::uint8_t* mask,
                                 std::uint64_t size) const {
   ChangeJob job;
   job.rows = rows;
@@ -94,4 +94,4 @@ void CudaTable::begin_moves() {
   exports.list_rest(memory.layout());
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -22,11 +22,11 @@
 #include "structures/gphash/exports.hpp"
 #include "structures/gphash/machine.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The code compiled for a table's configuration and the kind of its keys.
 struct KernelSet {
-  explicit KernelSet(const index::RuntimeShape& shape);
+  explicit KernelSet(const gphash::RuntimeShape& shape);
   std::unique_ptr<TableKernels> all;
   PairKernels* pairs = nullptr;
   Kernels* fixed = nullptr;
@@ -38,9 +38,9 @@ struct CudaTable {
   /// Throws InvalidArgument if the GPU cannot follow the pointer.
   void require_reachable(const void* array, const char* name) const;
   void require_reachable(const Batch& batch) const;
-  FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
+  FindJob find_job(const gphash::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
   /// `ops`: those that its rows may ask for.
-  ChangeJob change_job(const index::Rows& rows, OpSet ops, const void* keys, const std::uint8_t* mask,
+  ChangeJob change_job(const gphash::Rows& rows, OpSet ops, const void* keys, const std::uint8_t* mask,
                        std::uint64_t size) const;
   /// Rows from which changing batches go in phases.
   std::uint64_t rows_from_phases() const { return options.order_from != 0 ? options.order_from : kSmallSearch; }
@@ -64,4 +64,4 @@ struct CudaTable {
   Stages stages;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -6,7 +6,7 @@
 #include "gpu/runtime.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 constexpr std::size_t kMostMarks = 4096;  // then they are added up, which waits for the GPU
@@ -55,4 +55,4 @@ std::vector<PhaseTime> PhaseTimes::totals() const {
   return totals_;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

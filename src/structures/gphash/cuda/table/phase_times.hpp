@@ -9,7 +9,7 @@
 
 #include "holdfast/table.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Events between phases; nothing where it is off. The caller lets one thread in at a time, but for `totals`.
 class PhaseTimes {
@@ -41,4 +41,4 @@ class PhaseTimes {
   mutable std::vector<PhaseTime> totals_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -7,7 +7,7 @@
 #include "holdfast/error.hpp"
 #include "structures/gphash/table_object.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 TableMemory::TableMemory(gphash::TableObject& pool, const MachineOptions& options)
     : registration_(pool),
@@ -39,4 +39,4 @@ void TableMemory::cover_values(bool filled, cudaStream_t stream) {
   values_.cover(layout_, filled, cache_.view().partial(), stream);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -13,7 +13,7 @@
 #include "structures/gphash/layout.hpp"
 #include "structures/gphash/machine.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// The GPU can follow every address of the layout, for as long as this lives; the tags, caches and slabs cover the levels and cells of
 /// the layout. So the layout changes only here. The caller of what is not const is alone on the table, and then gives kernels the layout
@@ -51,4 +51,4 @@ class TableMemory {
   ValueCache values_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -7,7 +7,7 @@
 #include "heap/cuda/ring.hpp"
 #include "structures/gphash/cuda/cells/cells.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 void VolatileState::begin(PositionState* values, PositionState* buckets, cudaStream_t stream) {
   DeviceState fresh{};
@@ -93,4 +93,4 @@ void VolatileState::end_generation(const Stream& stream) {
   stream.wait(doing);
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

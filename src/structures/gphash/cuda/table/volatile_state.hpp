@@ -11,7 +11,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/state.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// What may be in the table when all that is enqueued has run: at most so many items, at least so many free cells.
 struct Bounds {
@@ -76,4 +76,4 @@ class VolatileState {
   Stream reader_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

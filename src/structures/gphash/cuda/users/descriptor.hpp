@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/state.hpp"
 #include "structures/gphash/protocol/geometry.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 struct Descriptor {
   std::uint64_t session = 0;  ///< its number; 0: none is open
@@ -20,26 +20,26 @@ struct Descriptor {
   CacheView cache;
   std::uint64_t score = 0;  ///< what its changes set, where scores are no frequencies
   // The table, as code for each shape sees it; what is not of its shape means nothing.
-  index::View<index::DefaultShape> narrow;
-  index::View<index::DefaultWideShape> wide;
-  index::View<index::RuntimeShape> any;
+  gphash::View<gphash::DefaultShape> narrow;
+  gphash::View<gphash::DefaultWideShape> wide;
+  gphash::View<gphash::RuntimeShape> any;
   alignas(128) std::int64_t left = 0;  ///< changes that its kernels may still make
 
   template <class Shape>
-  HOLDFAST_BOTH const index::View<Shape>& view() const;
+  HOLDFAST_BOTH const gphash::View<Shape>& view() const;
 };
 static_assert(sizeof(Descriptor) <= 4096, "it travels to the GPU as a kernel's argument");
 
 template <>
-HOLDFAST_BOTH inline const index::View<index::DefaultShape>& Descriptor::view() const {
+HOLDFAST_BOTH inline const gphash::View<gphash::DefaultShape>& Descriptor::view() const {
   return narrow;
 }
 template <>
-HOLDFAST_BOTH inline const index::View<index::DefaultWideShape>& Descriptor::view() const {
+HOLDFAST_BOTH inline const gphash::View<gphash::DefaultWideShape>& Descriptor::view() const {
   return wide;
 }
 template <>
-HOLDFAST_BOTH inline const index::View<index::RuntimeShape>& Descriptor::view() const {
+HOLDFAST_BOTH inline const gphash::View<gphash::RuntimeShape>& Descriptor::view() const {
   return any;
 }
 
@@ -48,4 +48,4 @@ void open_session(Descriptor* descriptor, const Descriptor& session, void* strea
 /// Ends it: what it did not take is free again, and kernels that still have its number are answered `not_run`.
 void close_session(Descriptor* descriptor, void* stream);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -6,7 +6,7 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/users/descriptor.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -38,4 +38,4 @@ void close_session(Descriptor* descriptor, void* stream) {
   check_launch("ending a session");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -6,7 +6,7 @@
 #include "structures/gphash/cuda/change/changing_memory.cuh"
 #include "structures/gphash/cuda/users/descriptor.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// One operation's. The session's reservation is what the host has counted on: a cell more than that would be missed by a batch that
 /// was granted that it fits.
@@ -39,6 +39,7 @@ class SessionMemory : public ChangingMemory {
  private:
   std::uint64_t& left_;
 };
-static_assert(index::OperationTile<WarpTile, SessionMemory, index::DefaultShape> && index::SeesChanges<SessionMemory>);
+static_assert(gphash::OperationTile<WarpTile, SessionMemory, gphash::DefaultShape> &&
+              gphash::SeesChanges<SessionMemory>);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

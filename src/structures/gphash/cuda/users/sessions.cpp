@@ -5,7 +5,7 @@
 #include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -40,8 +40,8 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
   session.cache = table_.memory.caches();
   session.score = score;
   session.any = table_.layout();
-  session.narrow = view_as<index::DefaultShape>(table_.layout());
-  session.wide = view_as<index::DefaultWideShape>(table_.layout());
+  session.narrow = view_as<gphash::DefaultShape>(table_.layout());
+  session.wide = view_as<gphash::DefaultWideShape>(table_.layout());
   table_.order.follow(stream);
   settle_cells(table_.state.words(), stream);
   open_session(descriptor_.data(), session, stream);
@@ -97,4 +97,4 @@ void Sessions::end() {
   table_.state.note_bounds();  // what the session left of its reservation
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

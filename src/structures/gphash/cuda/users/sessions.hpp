@@ -9,7 +9,7 @@
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 #include "structures/gphash/cuda/users/descriptor.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// As gphash/machine.hpp has them.
 class Sessions {
@@ -32,4 +32,4 @@ class Sessions {
   std::uint64_t begun_ = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -8,7 +8,7 @@
 #include "gpu/capture.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
@@ -308,7 +308,7 @@ void TableWalk::give(std::uint64_t size) {
 void TableWalk::erase_taken() {
   if (taken_keys_ == 0) return;
   before_change_();
-  index::Rows rows;
+  gphash::Rows rows;
   rows.op = Op::erase;
   rows.value_bytes = layout_.value_bytes;
   changes_.change(table_.change_job(rows, OpSet(rows.op), taken_.data(), nullptr, taken_keys_), true, {}, false,
@@ -329,4 +329,4 @@ Chosen TableWalk::finish() {
   return chosen_;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

@@ -14,7 +14,7 @@
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 #include "structures/gphash/cuda/users/walk.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 class TableWalk final : public Walk {
  public:
@@ -96,4 +96,4 @@ class TableWalk final : public Walk {
   std::uint64_t taken_keys_ = 0;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

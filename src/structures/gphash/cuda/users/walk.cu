@@ -8,11 +8,11 @@
 #include "structures/gphash/cuda/gather.cuh"
 #include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 namespace {
 
-using RuntimeView = View<index::RuntimeShape>;
+using RuntimeView = View<gphash::RuntimeShape>;
 
 __global__ void __launch_bounds__(kThreads)
     place_kernel(const __grid_constant__ CachedSlots slots, std::uint64_t size,
@@ -31,11 +31,11 @@ __global__ void __launch_bounds__(kThreads)
 /// A warp asks for the cells of 32 neighbours together, in the order of their addresses.
 __global__ void __launch_bounds__(kThreads)
     stage_kernel(const __grid_constant__ RuntimeView view, const __grid_constant__ ValueView values,
-                 const __grid_constant__ ByCell cells, std::uint32_t from, const __grid_constant__ index::Rows rows) {
+                 const __grid_constant__ ByCell cells, std::uint32_t from, const __grid_constant__ gphash::Rows rows) {
   const WarpTile tile;
   const CudaMemory memory(nullptr, nullptr);
-  const Gather<index::RuntimeShape> from_pool(tile, memory, view, rows, view.heap + from);
-  const Gather<index::RuntimeShape> from_copies(tile, memory, view, rows, values.copies + from);
+  const Gather<gphash::RuntimeShape> from_pool(tile, memory, view, rows, view.heap + from);
+  const Gather<gphash::RuntimeShape> from_copies(tile, memory, view, rows, values.copies + from);
   for (std::uint64_t base = first_of_warp() * kWarp; base < cells.size; base += all_warps() * kWarp) {
     Wanted miss, hit;
     miss.row = hit.row = base + tile.lane();
@@ -68,10 +68,10 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     take_values_kernel(const __grid_constant__ RuntimeView view, std::byte* values, const std::uint32_t* chosen,
-                       std::uint64_t size, const __grid_constant__ index::Rows rows) {
+                       std::uint64_t size, const __grid_constant__ gphash::Rows rows) {
   const WarpTile tile;
   const CudaMemory memory(nullptr, nullptr);
-  const Gather<index::RuntimeShape> gather(tile, memory, view, rows, values);
+  const Gather<gphash::RuntimeShape> gather(tile, memory, view, rows, values);
   for (std::uint64_t base = first_of_warp() * kWarp; base < size; base += all_warps() * kWarp) {
     Wanted wanted;
     wanted.row = base + tile.lane();
@@ -97,7 +97,7 @@ void place_by_cell(const CachedSlots& slots, std::uint64_t size, const KeyLimits
 
 void stage_values(const Layout& layout, const ValueView& values, const ByCell& cells, std::uint32_t from,
                   std::uint32_t bytes, std::byte* to, cudaStream_t stream) {
-  index::Rows rows;
+  gphash::Rows rows;
   rows.out = to;
   rows.value_bytes = bytes;
   // A quarter of the multiprocessors fill the link, and leave the others to the kernels beside.
@@ -121,7 +121,7 @@ void take_words(const std::uint64_t* words, std::uint32_t value_bytes, const std
 
 void take_values(const Layout& layout, std::byte* values, const std::uint32_t* chosen, std::uint64_t size,
                  std::byte* to, cudaStream_t stream) {
-  index::Rows rows;
+  gphash::Rows rows;
   rows.out = to;
   rows.value_bytes = layout.value_bytes;
   take_values_kernel<<<blocks_for(take_values_kernel, size), kThreads, 0, stream>>>(layout, values, chosen, size, rows);
@@ -134,4 +134,4 @@ void take_scores(const std::byte* scores, std::uint64_t stride, const std::uint3
   check_launch("copying scores");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda

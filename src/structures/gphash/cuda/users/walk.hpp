@@ -10,7 +10,7 @@
 #include "structures/gphash/cuda/value_view.hpp"
 #include "structures/gphash/layout.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gphash::cuda {
 
 /// Places by cell: what stands in the slot that names cell `first` + i, at i.
 struct ByCell {
@@ -40,4 +40,4 @@ void take_values(const Layout& layout, std::byte* values, const std::uint32_t* c
 void take_scores(const std::byte* scores, std::uint64_t stride, const std::uint32_t* chosen, std::uint64_t size,
                  std::uint64_t* to, cudaStream_t stream);
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gphash::cuda
