@@ -8,7 +8,7 @@ from bench.frame.report import DOCUMENTS
 from bench.frame.results import read
 from bench.frame.studies import find
 
-_SHOWN = re.compile(r"\(img/([a-z]+(?:-core)?)-([a-z0-9-]+)\.svg\)")
+_SHOWN = re.compile(r"\((?:\.\./)?img/([a-z]+(?:-core)?)-([a-z0-9-]+)\.svg\)")
 
 
 def shown(root: Path) -> dict[str, str]:

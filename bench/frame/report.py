@@ -32,6 +32,7 @@ DOCUMENTS = (
     "docs/memory_table.md",
     "docs/kmers.md",
     "docs/internals/cuckoo.md",
+    "docs/internals/measurements.md",
 )
 
 
