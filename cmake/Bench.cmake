@@ -64,7 +64,7 @@ endif()
 
 # Group hashing and the schemes of its paper: none needs a GPU.
 if(CLI11_FOUND AND nlohmann_json_FOUND)
-  file(GLOB structures_bench CONFIGURE_DEPENDS "${bench}/structures/*.cpp")
+  file(GLOB structures_bench CONFIGURE_DEPENDS "${bench}/structures/*.cpp" "${bench}/structures/originals/*.cpp")
   holdfast_bench_program(structures holdfast ${structures_bench})
   if(HOLDFAST_TESTS)
     add_test(NAME bench.structures COMMAND "${PROJECT_SOURCE_DIR}/tests/structures/bench_smoke"

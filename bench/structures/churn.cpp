@@ -1,5 +1,6 @@
 // churn.cpp: the study `churn`: erases and inserts mixed for ten times the capacity, at one load factor: what a table costs that has been
 // in use for long.
+#include <cmath>
 #include <stdexcept>
 
 #include "frame/json.hpp"
@@ -55,15 +56,14 @@ Json study_churn(const Setup& setup) {
       }
       emulation = {{pool::FlushKind::clflush}, Delay::calibrated().ticks(300)};
       Random random(5);
+      Json pair_ns = Json::array(), refused = Json::array();  // by phase
       for (unsigned phase = 1; phase <= kPhases; ++phase) {
         progress("churn: load " + std::to_string(load) + ", " + scheme + ", phase " + std::to_string(phase));
         const Churned churned = churn(*table, present, next, cells, random);
-        rows.push_back({{"load", load},
-                        {"scheme", scheme},
-                        {"capacities", phase},
-                        {"pair_ns", rounded(churned.pair_ns)},
-                        {"refused", churned.refused}});
+        pair_ns.push_back(std::round(churned.pair_ns));
+        refused.push_back(churned.refused);
       }
+      rows.push_back({{"load", load}, {"scheme", scheme}, {"pair_ns", pair_ns}, {"refused", refused}});
       if (table->size() != present.size()) throw std::runtime_error(scheme + " has another number of items");
       for (const std::uint64_t item : present) {
         const Key key{key_of(item, kChurnSeed), 0};

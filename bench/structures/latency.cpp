@@ -1,7 +1,10 @@
 // latency.cpp: the studies of latency: Figures 2, 5 and 8a, and by the added delay. Every scheme of a row is measured in turn, run by run.
+#include <cmath>
 #include <map>
 
 #include "frame/json.hpp"
+#include "holdfast/error.hpp"
+#include "structures/originals/library.hpp"
 #include "structures/workload.hpp"
 
 namespace holdfast::bench::structures {
@@ -33,8 +36,10 @@ class Turns {
   explicit Turns(Workload& workload) : workload_(workload) {}
 
   void add(const std::string& name, const std::string& scheme, const Plan& plan) {
-    tables_.push_back({name, timed_subject(scheme, plan, emulation_)});
-    workload_.fill(tables_.back());
+    add(name, timed_subject(scheme, plan, emulation_));
+  }
+  void add(const HoldfastOriginal& original, const Plan& plan) {
+    add(original.name, original_subject(original, plan, emulation_));
   }
   /// A run of every table: nanoseconds for each, by operation.
   void run(const Flushing& flushing, std::map<std::string, Figures>& figures) {
@@ -52,6 +57,11 @@ class Turns {
   const std::vector<Measured>& tables() const { return tables_; }
 
  private:
+  void add(const std::string& name, std::unique_ptr<Subject> table) {
+    tables_.push_back({name, std::move(table)});
+    workload_.fill(tables_.back());
+  }
+
   Workload& workload_;
   Emulation emulation_;
   std::vector<Measured> tables_;
@@ -61,18 +71,25 @@ Plan plan_of(const Trace& trace, const Setup& setup) {
   return {.item_bytes = trace.item_bytes, .bits = trace.bits, .pool = setup.pool};
 }
 
-/// The rows of tables in one way of flushing, and how much slower than group hashing each is.
+/// Median and range, with a decimal below a thousand and without the repetitions: a row has to fit into one line of a result file.
+Json brief(std::vector<double> ns) {
+  for (double& one : ns) one = one < 1000 ? std::round(one * 10) / 10 : std::round(one);
+  const Spread spread = spread_of(std::move(ns));
+  return {{"median", spread.median}, {"low", spread.low}, {"high", spread.high}};
+}
+
+/// The rows of tables in one way of flushing, and how much slower than group hashing each is: the median of the runs' ratios.
 void add_rows(Json& rows, const Turns& turns, const std::map<std::string, Figures>& figures, const Json& about) {
   const auto group = figures.find("group");
   for (const Measured& table : turns.tables()) {
     Json row = about;
     row["scheme"] = table.scheme;
-    row["cells"] = table.table->cells();
-    row["refused"] = table.refusals;
-    for (const auto& [operation, values] : figures.at(table.scheme)) row[operation + "_ns"] = spread(values);
+    if (table.refusals != 0) row["refused"] = table.refusals;
+    for (const auto& [operation, values] : figures.at(table.scheme)) row[operation + "_ns"] = brief(values);
     if (group != figures.end() && table.scheme != "group") {
       for (const auto& [operation, values] : figures.at(table.scheme)) {
-        row[operation + "_over_group"] = spread(ratio_of(values, group->second.at(operation)));
+        const double ratio = spread_of(ratio_of(values, group->second.at(operation))).median;
+        row[operation + "_over_group"] = std::round(ratio * 1000) / 1000;
       }
     }
     rows.push_back(row);
@@ -89,10 +106,11 @@ Json described(Json rows, const Setup& setup) {
 
 /// Figures 2a and 5: every trace, load factor and way of flushing.
 Json study_latency(const Setup& setup) {
-  Json rows = Json::array();
+  Json rows = Json::array(), sources = Json::object();
   for (const std::string& name : setup.traces) {
     for (const double load : setup.loads) {
       Workload workload(trace_named(name, setup), load, setup.operations, setup);
+      sources[name] = workload.trace().source;
       Turns turns(schemes_of(setup), plan_of(workload.trace(), setup), workload);
       std::map<std::string, Figures> figures[std::size(kFlushings)];
       for (unsigned run = 0; run < setup.runs; ++run) {
@@ -102,15 +120,13 @@ Json study_latency(const Setup& setup) {
       for (std::size_t i = 0; i < std::size(kFlushings); ++i) {
         const Flushing& how = kFlushings[i];
         add_rows(rows, turns, figures[i],
-                 {{"trace", name},
-                  {"source", workload.trace().source},
-                  {"load", load},
-                  {"flush", how.instruction},
-                  {"delay_ns", how.delay_ns}});
+                 {{"trace", name}, {"load", load}, {"flush", how.instruction}, {"delay_ns", how.delay_ns}});
       }
     }
   }
-  return described(rows, setup);
+  Json result = described(rows, setup);
+  result["sources"] = sources;
+  return result;
 }
 const Study kLatency("latency", study_latency);
 
@@ -151,6 +167,45 @@ Json study_groups(const Setup& setup) {
   return described(rows, setup);
 }
 const Study kGroups("groups", study_groups);
+
+/// The published code of other tables, in shared libraries (originals/original.hpp), and ours. RandomNum, load factor 0.5.
+Json study_originals(const Setup& setup) {
+  if (setup.originals.empty()) {
+    throw InvalidArgument("the study originals has no table to measure with ours: name libraries with --originals");
+  }
+  Json peers = Json::array(), rows = Json::array();
+  std::vector<const HoldfastOriginal*> originals;
+  for (const std::string& path : setup.originals) {
+    originals.push_back(&load_original(path));
+    const HoldfastOriginal& one = *originals.back();
+    peers.push_back({{"name", one.name}, {"commit", one.commit}, {"settings", one.settings}});
+  }
+  Workload workload(trace_named("random", setup), 0.5, setup.operations, setup);
+  const Plan plan = plan_of(workload.trace(), setup);
+  Turns turns(schemes_of(setup), plan, workload);
+  for (const HoldfastOriginal* const original : originals) {
+    progress(std::string("filling ") + original->name);
+    turns.add(*original, plan);
+  }
+  const Flushing flushings[] = {kFlushings[0], kPaper};
+  std::map<std::string, Figures> figures[std::size(flushings)];
+  for (unsigned run = 0; run < setup.runs; ++run) {
+    progress("originals: run " + std::to_string(run + 1));
+    for (std::size_t i = 0; i < std::size(flushings); ++i) turns.run(flushings[i], figures[i]);
+  }
+  for (std::size_t i = 0; i < std::size(flushings); ++i) {
+    add_rows(rows, turns, figures[i], {{"flush", flushings[i].instruction}, {"delay_ns", flushings[i].delay_ns}});
+  }
+  Json cells = Json::object();
+  for (const Measured& table : turns.tables()) cells[table.scheme] = table.table->cells();
+  Json result = described(rows, setup);
+  result["peers"] = peers;
+  result["items"] = workload.items();
+  result["cells"] = cells;
+  return result;
+}
+const Study kOriginals("originals", study_originals,
+                       false);  // not listed: without libraries there is nothing to measure
 
 }  // namespace
 }  // namespace holdfast::bench::structures

@@ -18,8 +18,9 @@ struct Setup {
   unsigned runs = 5;
   unsigned seeds = 9;
   unsigned threads = 2;
-  std::string words_file;  ///< a docword file of UCI's Bag of Words; empty: generated
-  std::string folder;      ///< whose files' blocks are fingerprinted; empty: generated
+  std::string words_file;              ///< a docword file of UCI's Bag of Words; empty: generated
+  std::string folder;                  ///< whose files' blocks are fingerprinted; empty: generated
+  std::vector<std::string> originals;  ///< shared libraries with other tables (originals/original.hpp)
   std::string pool = "/dev/shm/holdfast-structures-bench.hold";
 
   void take(CLI::App& app);

@@ -24,38 +24,76 @@ def _cell(row: Json, figure: str, digits: int) -> str:
     return spread_text(row[figure], digits) if figure in row else "–"
 
 
+def _is_paper(row: Json) -> bool:
+    return (row["flush"], row["delay_ns"]) == ("clflush", 300)
+
+
+def _names(rows: list[Json]) -> list[str]:
+    """The schemes of some rows, in their order."""
+    return list(dict.fromkeys(row["scheme"] for row in rows))
+
+
 def latency(content: Json) -> str:
-    """A row a trace, load factor, way of flushing and scheme: nanoseconds of each operation."""
+    """RandomNum at load factor 0.5, `clflush` and 300 ns: nanoseconds of each operation, and over group hashing's."""
+    rows = []
+    for row in content["results"]["rows"]:
+        if (row["trace"], row["load"]) != ("random", 0.5) or not _is_paper(row):
+            continue
+        cells = [NAMES[row["scheme"]]]
+        for name in OPERATIONS:
+            over = row.get(f"{name}_over_group")
+            cells += [_cell(row, f"{name}_ns", 0), "–" if over is None else f"{over:.2f}"]
+        rows.append(cells)
+    header = ["scheme"]
+    for name in OPERATIONS:
+        header += [f"{name}, ns", "over group"]
+    return grid(header, rows)
+
+
+def conditions(content: Json) -> str:
+    """Medians of insert / find / erase for each trace, load factor and way of flushing: a column a scheme."""
+    all_rows = content["results"]["rows"]
+    names = _names(all_rows)
+    kept: dict[tuple[str, float, str, float], dict[str, str]] = {}
+    for row in all_rows:
+        if _is_paper(row) or (row["trace"], row["load"]) == ("random", 0.5):
+            medians = " / ".join(f"{row[f'{name}_ns']['median']:,.0f}" for name in OPERATIONS)
+            kept.setdefault((row["trace"], row["load"], row["flush"], row["delay_ns"]), {})[row["scheme"]] = medians
     rows = [
-        [TRACES[row["trace"]], f"{row['load']:g}", f"{row['flush']} + {row['delay_ns']:g} ns", NAMES[row["scheme"]],
-         *(_cell(row, f"{operation}_ns", 0) for operation in OPERATIONS)]
-        for row in content["results"]["rows"]
-    ]  # fmt: skip
-    return grid(["trace", "load factor", "emulated flush", "scheme", *(f"{name}, ns" for name in OPERATIONS)], rows)
+        [f"{TRACES[trace]}, {load:g}, {flush} + {delay:g} ns", *(cells.get(name, "–") for name in names)]
+        for (trace, load, flush, delay), cells in kept.items()
+    ]
+    return grid(["insert / find / erase, ns", *(NAMES[name] for name in names)], rows)
 
 
 def by(content: Json) -> str:
-    """The same of studies that vary one parameter: the delay, or the cells of a group."""
+    """Medians of insert / find / erase in studies that vary one parameter, the delay or the cells of a group."""
     rows = content["results"]["rows"]
     parameter, text = ("group_size", "cells of a group") if "group_size" in rows[0] else ("delay_ns", "delay, ns")
+    names = _names(rows)
+    kept: dict[float, dict[str, str]] = {}
+    for row in rows:
+        medians = " / ".join(f"{row[f'{name}_ns']['median']:,.0f}" for name in OPERATIONS)
+        kept.setdefault(row[parameter], {})[row["scheme"]] = medians
     return grid(
-        [text, "scheme", *(f"{name}, ns" for name in OPERATIONS)],
-        [
-            [f"{row[parameter]:g}", NAMES[row["scheme"]], *(_cell(row, f"{name}_ns", 0) for name in OPERATIONS)]
-            for row in rows
-        ],
+        [f"{text}; insert / find / erase, ns", *(NAMES[name] for name in names)],
+        [[f"{value:g}", *(cells.get(name, "–") for name in names)] for value, cells in kept.items()],
     )
 
 
 def counts(content: Json) -> str:
-    """What each operation does, on average; the misses are of a simulated cache."""
+    """RandomNum at load factor 0.5: what each operation does, on average; the misses are of a simulated cache."""
     figures = ("persists", "lines_flushed", "lines_written", "lines_touched", "simulated_misses")
-    rows = [
-        [TRACES[row["trace"]], f"{row['load']:g}", NAMES[row["scheme"]], row["operation"],
-         *(f"{row[name]:.2f}" if name in row else "–" for name in figures)]
-        for row in content["results"]["rows"]
-    ]  # fmt: skip
-    return grid(["trace", "load factor", "scheme", "operation", *(name.replace("_", " ") for name in figures)], rows)
+    kept: dict[str, dict[str, Json]] = {}
+    for row in content["results"]["rows"]:
+        if (row["trace"], row["load"]) == ("random", 0.5):
+            kept.setdefault(row["scheme"], {})[row["operation"]] = row
+
+    def each(of: dict[str, Json], figure: str) -> str:
+        return " / ".join(f"{of[name][figure]:.2f}" if figure in of[name] else "–" for name in OPERATIONS)
+
+    rows = [[NAMES[scheme], *(each(of, figure) for figure in figures)] for scheme, of in kept.items()]
+    return grid(["insert / find / erase", *(name.replace("_", " ") for name in figures)], rows)
 
 
 def utilisation(content: Json) -> str:
@@ -100,19 +138,30 @@ def threads(content: Json) -> str:
 def churn(content: Json) -> str:
     """An erase and an insert together, in the first and the last of the phases."""
     rows = content["results"]["rows"]
-    last = max(row["capacities"] for row in rows)
-    kept = {(row["load"], row["scheme"], row["capacities"]): row for row in rows}
     text = [
-        [f"{load:g}", NAMES[scheme], f"{row['pair_ns']:,.0f}", f"{kept[load, scheme, last]['pair_ns']:,.0f}",
-         str(sum(kept[load, scheme, i]["refused"] for i in range(1, last + 1)))]
-        for (load, scheme, phase), row in kept.items()
-        if phase == 1
+        [f"{row['load']:g}", NAMES[row["scheme"]], f"{row['pair_ns'][0]:,.0f}", f"{row['pair_ns'][-1]:,.0f}",
+         f"{sum(row['refused']):,}"]
+        for row in rows
     ]  # fmt: skip
+    last = len(rows[0]["pair_ns"])
     return grid(["load factor", "scheme", "pair at first, ns", f"after {last} capacities, ns", "inserts refused"], text)
+
+
+def originals(content: Json) -> str:
+    """The published code of other tables and ours: nanoseconds of each operation."""
+    results = content["results"]
+    rows = [
+        [f"{row['flush']} + {row['delay_ns']:g} ns", NAMES.get(row["scheme"], row["scheme"]),
+         f"{content['parameters']['items'] / results['cells'][row['scheme']]:.2f}",
+         *(_cell(row, f"{operation}_ns", 0) for operation in OPERATIONS)]
+        for row in results["rows"]
+    ]  # fmt: skip
+    return grid(["emulated flush", "table", "load factor", *(f"{name}, ns" for name in OPERATIONS)], rows)
 
 
 TABLES: dict[str, Callable[[Json], str]] = {
     "structures-latency": latency,
+    "structures-conditions": conditions,
     "structures-by": by,
     "structures-counts": counts,
     "structures-utilisation": utilisation,
@@ -120,4 +169,5 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "structures-recovery": recovery,
     "structures-threads": threads,
     "structures-churn": churn,
+    "structures-originals": originals,
 }

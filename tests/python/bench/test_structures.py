@@ -20,9 +20,9 @@ def content(study: str, got: dict[str, Any]) -> dict[str, Any]:
 
 def latency_rows() -> list[dict[str, Any]]:
     return [
-        {"trace": "random", "load": 0.5, "flush": flush, "delay_ns": 300.0, "scheme": scheme, "cells": 8, "refused": 0,
+        {"trace": "random", "load": 0.5, "flush": flush, "delay_ns": 300.0, "scheme": scheme,
          **{f"{name}_ns": spread(100 * (i + 1)) for name in OPERATIONS},
-         **{f"{name}_over_group": spread(1.5) for name in OPERATIONS}}
+         **{f"{name}_over_group": 1.5 for name in OPERATIONS}}
         for flush in ("clflush", "clwb")
         for i, scheme in enumerate(NAMES)
     ]  # fmt: skip
@@ -35,13 +35,20 @@ def lines(table: str) -> list[list[str]]:
 def test_latencies() -> None:
     got = content("latency", {"rows": latency_rows()})
     rows = lines(tables.TABLES["structures-latency"](got))
-    assert rows[0] == ["RandomNum", "0.5", "clflush + 300 ns", "group hashing", *(["100 (50–200)"] * 3)]
-    assert [row[3] for row in rows] == [*NAMES.values(), *NAMES.values()]
-    rows = lines(tables.TABLES["structures-by"](got))
-    assert rows[1][:2] == ["300", "Table (ours)"]
-    for row in got["results"]["rows"]:
-        row["group_size"] = 64
-    assert lines(tables.TABLES["structures-by"](got))[0][:2] == ["64", "group hashing"]
+    assert rows[0] == ["group hashing", *(["100 (50–200)", "1.50"] * 3)]
+    assert [row[0] for row in rows] == [*NAMES.values()]
+    rows = lines(tables.TABLES["structures-conditions"](got))
+    assert [row[0] for row in rows] == ["RandomNum, 0.5, clflush + 300 ns", "RandomNum, 0.5, clwb + 300 ns"]
+    assert rows[1][1:3] == ["100 / 100 / 100", "200 / 200 / 200"] and len(rows[1]) == 1 + len(NAMES)
+
+
+def test_one_parameter() -> None:
+    rows = latency_rows()[: len(NAMES)]
+    shown = tables.TABLES["structures-by"](content("delay", {"rows": rows}))
+    assert lines(shown)[0][:3] == ["300", "100 / 100 / 100", "200 / 200 / 200"] and "delay, ns; insert" in shown
+    rows = [rows[0] | {"group_size": size} for size in (64, 128)]
+    shown = tables.TABLES["structures-by"](content("groups", {"rows": rows}))
+    assert [row[0] for row in lines(shown)] == ["64", "128"] and "cells of a group; insert" in shown
 
 
 def test_the_picture_shows_the_default_row_of_each_scheme(tmp_path: Path) -> None:
@@ -52,18 +59,17 @@ def test_the_picture_shows_the_default_row_of_each_scheme(tmp_path: Path) -> Non
 
 
 def test_counts_have_dashes_where_nothing_was_counted() -> None:
-    row = {
-        "trace": "words",
-        "load": 0.75,
-        "scheme": "table",
-        "operation": "erase",
-        "persists": 1.0,
-        "lines_flushed": 1.0,
-    }
-    whole = row | {"scheme": "group", "lines_written": 1.0, "lines_touched": 2.5, "simulated_misses": 1.25}
-    rows = lines(tables.TABLES["structures-counts"](content("counts", {"rows": [row, whole]})))
-    assert rows[0] == ["Bag-of-Words", "0.75", "Table (ours)", "erase", "1.00", "1.00", "–", "–", "–"]
-    assert rows[1][4:] == ["1.00", "1.00", "1.00", "2.50", "1.25"]
+    counted = {"persists": 1.0, "lines_flushed": 1.0}
+    whole = counted | {"lines_written": 1.0, "lines_touched": 2.5, "simulated_misses": 1.25}
+    got = [
+        {"trace": trace, "load": 0.5, "scheme": scheme, "operation": name} | figures
+        for trace in ("random", "words")
+        for scheme, figures in (("table", counted), ("group", whole))
+        for name in OPERATIONS
+    ]
+    rows = lines(tables.TABLES["structures-counts"](content("counts", {"rows": got})))
+    assert rows[0] == ["Table (ours)", *["1.00 / 1.00 / 1.00"] * 2, *["– / – / –"] * 3]
+    assert rows[1][4:] == ["2.50 / 2.50 / 2.50", "1.25 / 1.25 / 1.25"] and len(rows) == 2
 
 
 def test_utilisation() -> None:
@@ -84,10 +90,31 @@ def test_recovery_threads_and_churn() -> None:
     rows = lines(tables.TABLES["structures-threads"](content("threads", {"rows": [row]})))
     assert rows == [["group hashing", "2", *(["2.00 (1.00–4.00)"] * 3)]]
     phases = [
-        {"load": 0.5, "scheme": "group", "capacities": i, "pair_ns": 1000.0 * i, "refused": i} for i in range(1, 11)
+        {"load": 0.5, "scheme": "group", "pair_ns": [1000.0 * i for i in range(1, 11)], "refused": [*range(1, 11)]}
     ]
     rows = lines(tables.TABLES["structures-churn"](content("churn", {"rows": phases})))
     assert rows == [["0.5", "group hashing", "1,000", "10,000", "55"]]
+
+
+def test_originals_have_their_own_names() -> None:
+    rows = [
+        {"flush": "clflush", "delay_ns": 300.0, "scheme": scheme, **{f"{name}_ns": spread(100) for name in OPERATIONS}}
+        for scheme in ("group", "Theirs")
+    ]
+    got = results.result(
+        "structures-originals", {"items": 4}, {"rows": rows, "cells": {"group": 8, "Theirs": 6}}, layers=()
+    )
+    rows = lines(tables.TABLES["structures-originals"](got))
+    assert rows[0] == ["clflush + 300 ns", "group hashing", "0.50", *(["100 (50–200)"] * 3)]
+    assert rows[1][1:3] == ["Theirs", "0.67"]
+
+
+def test_a_row_of_latencies_has_a_line() -> None:
+    row = latency_rows()[-1] | {"trace": "fingerprint", "load": 0.75}
+    for name in OPERATIONS:
+        row[f"{name}_ns"] = {"median": 12345.0, "low": 12345.0, "high": 12345.0}
+        row[f"{name}_over_group"] = 10.123
+    assert "\n" not in results.text_of(row)
 
 
 def test_every_bar_finds_its_figure(tmp_path: Path) -> None:
