@@ -241,7 +241,7 @@ Kind undo_kind(bool entries) {
   return kind;
 }
 
-struct Counts {
+struct FlipCounts {
   std::uint64_t flips = 0, noticed = 0, harmless = 0, wrong = 0, wrong_but_check_reports = 0;
 };
 
@@ -254,7 +254,7 @@ Answer answer_of(const Kind& kind, const std::string& path) {
 }
 
 /// Flips bits of what the kind stores; a crash or a hang fails the test, and so does a wrong answer that a checksum could have shown.
-Counts flip_bits(const Kind& kind, unsigned flips, const std::string& path) {
+FlipCounts flip_bits(const Kind& kind, unsigned flips, const std::string& path) {
   const std::string packed = pack_pages(kind.bytes);
   Random random(flips);
   std::vector<std::uint64_t> bits;
@@ -276,7 +276,7 @@ Counts flip_bits(const Kind& kind, unsigned flips, const std::string& path) {
   };
   const Tally answers = run_cases(flips, ask, name);
   for (const std::string& line : answers.wrong) ADD_FAILURE() << line;
-  Counts counts{.flips = flips, .noticed = answers.reported, .wrong = answers.opened};
+  FlipCounts counts{.flips = flips, .noticed = answers.reported, .wrong = answers.opened};
   counts.harmless = flips - counts.noticed - counts.wrong;
   if (counts.wrong == 0) return counts;
   const auto check = [&](std::uint64_t i) {
@@ -306,7 +306,7 @@ TEST(Flips, NothingWithAChecksumAnswersWrongUnnoticed) {
     ASSERT_EQ(answer_of(kind, path), Answer::right) << kind.name << ", undamaged";
     write_pages(path, pack_pages(kind.bytes));
     ASSERT_FALSE(check_reports(kind, path)) << kind.name << ", undamaged";
-    const Counts counts = flip_bits(kind, flips, path);
+    const FlipCounts counts = flip_bits(kind, flips, path);
     EXPECT_TRUE(!kind.has_checksum || counts.noticed > flips / 2) << kind.name;
     rows.push_back({kind.name,
                     {{"flips", counts.flips},

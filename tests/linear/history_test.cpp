@@ -37,12 +37,12 @@ class Patience {
 
 std::string pool_path(const char* name) { return "/dev/shm/holdfast-linear-" + std::to_string(getpid()) + "-" + name; }
 
-struct Counts {
+struct HistoryCounts {
   std::uint64_t histories = 0, overlapping = 0, crashed = 0, crashes = 0, operations = 0, pending = 0;
 };
 
-Counts& counts() {
-  static Counts all;
+HistoryCounts& counts() {
+  static HistoryCounts all;
   return all;
 }
 

@@ -20,7 +20,7 @@ class Explore : public testing::TestWithParam<Flavour> {
  protected:
   /// Explores each scenario to its end and compares how much that was with what is committed.
   void run(const std::string& suite, const std::vector<Scenario>& scenarios, const Bounds& bounds) {
-    Counts total;
+    ExploreCounts total;
     for (const Scenario& scenario : scenarios) {
       const Verdict verdict = explore(scenario, bounds);
       total += verdict.counts;

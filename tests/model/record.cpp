@@ -18,7 +18,7 @@ namespace {
 
 struct Suite {
   std::string name, flavour;
-  Counts counts;
+  ExploreCounts counts;
 };
 struct Mutant {
   std::string step, killer, why_not;
@@ -59,7 +59,7 @@ void write_down() {
   results.write(folder, "model.json");
 }
 
-std::array<std::uint64_t, 8> numbers(const Counts& c) {
+std::array<std::uint64_t, 8> numbers(const ExploreCounts& c) {
   return {c.scenarios, c.executions,          c.states,           c.images,
           c.sampled,   c.recovery.recoveries, c.recovery.crashed, c.recovery.second_crashes};
 }
@@ -78,7 +78,7 @@ constexpr const char* kHowToRenew =
     "If the protocol or the scenarios changed on purpose, run these suites with HOLDFAST_RESULTS=FOLDER, and then\n"
     "scripts/model-results --explored FOLDER/*/model.json; say in the commit why the numbers are others.";
 
-void compare(const std::string& suite, const std::string& flavour, const Counts& counts) {
+void compare(const std::string& suite, const std::string& flavour, const ExploreCounts& counts) {
   const std::string run = long_run() ? "long" : "bounded";
   for (const Explored& explored : kExplored) {
     if (run != explored.run || suite != explored.suite || flavour != explored.flavour) continue;
@@ -97,7 +97,7 @@ bool long_run() {
   return (model != nullptr && std::string_view(model) == "long") || (all != nullptr && std::string_view(all) == "1");
 }
 
-void record(const std::string& suite, const std::string& flavour, const Counts& c) {
+void record(const std::string& suite, const std::string& flavour, const ExploreCounts& c) {
   std::printf(
       "%s, %s: %llu scenarios, %llu executions, %llu states, %llu crash images, %llu recoveries, %llu images of "
       "crashes in "
@@ -112,7 +112,7 @@ void record(const std::string& suite, const std::string& flavour, const Counts& 
 }
 
 void record_play(const std::string& play, const std::string& variant, std::uint64_t executions) {
-  Counts counts;
+  ExploreCounts counts;
   counts.scenarios = 1;
   counts.executions = executions;
   record(play, variant, counts);

@@ -14,7 +14,7 @@ bool long_run();
 /// Prints the counts of a suite, and fails the test if they are not those of tests/model/explored.hpp: then a bound or a scenario was
 /// lost or gained, or the protocol makes other accesses. With HOLDFAST_RESULTS=FOLDER all that this program recorded is in
 /// FOLDER/model.json, and `scripts/model-results --explored` takes it over from there.
-void record(const std::string& suite, const std::string& flavour, const Counts& counts);
+void record(const std::string& suite, const std::string& flavour, const ExploreCounts& counts);
 /// A mutant: who killed it, and after how many states; or that nobody did.
 void record_mutant(const std::string& step, const std::string& killer, std::uint64_t states,
                    const std::string& why_not);

@@ -27,7 +27,7 @@ void SubjectOfCalls::begin_life(const Stop& stop, Random& random) {
   calls_.inside = calls_.full = calls_.begun = 0;
 }
 
-std::string SubjectOfCalls::never_stopped(const Counts& counts) const {
+std::string SubjectOfCalls::never_stopped(const KillCounts& counts) const {
   std::string lines;
   for (const Stop& stop : stops_) {
     if (counts.at[static_cast<unsigned>(stop.at)].kills[stop.kind] != 0) continue;

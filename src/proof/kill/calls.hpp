@@ -60,7 +60,7 @@ class SubjectOfCalls : public Subject {
   void ended_in(std::uint32_t kind) { kind_ = shared_.writing.load() == 2 ? kind : 0; }
   std::string kind_name() const { return kinds_[kind_]; }
   /// A line for each stop at which no writer did.
-  std::string never_stopped(const Counts& counts) const;
+  std::string never_stopped(const KillCounts& counts) const;
 
  private:
   CallState& calls_;

@@ -45,7 +45,7 @@ void Campaign::violation(const std::string& what) {
   std::fprintf(stderr, "VIOLATION %s\n", counts_.violations.back().c_str());
 }
 
-const Counts& Campaign::run() {
+const KillCounts& Campaign::run() {
   while (!over()) run_pool(options_.seed * 1'000'003 + counts_.pools);
   counts_.seconds = static_cast<double>(now_ns() - began_ns_) / 1e9;
   return counts_;

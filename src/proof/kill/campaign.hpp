@@ -13,12 +13,12 @@ namespace holdfast::proof::kill {
 class Campaign {
  public:
   Campaign(Options options, const SubjectKind& kind);
-  const Counts& run();
+  const KillCounts& run();
 
   const Options& options() const { return options_; }
   const SubjectKind& kind() const { return kind_; }
   const Subject& subject() const { return *subject_; }
-  const Counts& counts() const { return counts_; }
+  const KillCounts& counts() const { return counts_; }
   /// What `planned` kills were to hit and these did not: half of those at random a call, a quarter of all a recovery, and what
   /// the subject asks for. A line each, or "".
   std::string lacking(std::uint64_t planned) const;
@@ -65,7 +65,7 @@ class Campaign {
 
   Options options_;
   SubjectKind kind_;
-  Counts counts_;
+  KillCounts counts_;
   Random random_;
   int descriptor_ = -1;
   Shared* shared_;

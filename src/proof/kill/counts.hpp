@@ -42,7 +42,7 @@ struct AtFailpoint {
   std::uint64_t all_missed() const;
 };
 
-struct Counts {
+struct KillCounts {
   std::uint64_t kills = 0;
   std::uint64_t at_random = 0;          ///< of writers that were to stop nowhere
   std::uint64_t at_failpoints = 0;      ///< of writers that had stopped

@@ -91,7 +91,7 @@ std::string table_of(const Campaign& campaign) {
 }
 
 Results results_of(const Campaign& campaign) {
-  const Counts& counts = campaign.counts();
+  const KillCounts& counts = campaign.counts();
   Results results;
   results.add("kills", counts.kills);
   results.add("kills_at_random", counts.at_random);

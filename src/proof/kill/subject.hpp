@@ -60,7 +60,7 @@ class Subject {
   virtual std::string about() const = 0;          ///< the pool, for the report of a violation
 
   /// What `planned` kills were to hit and did not, beside what every campaign asks for. A line each, or "".
-  virtual std::string lacking(const Counts& counts, std::uint64_t planned) const = 0;
+  virtual std::string lacking(const KillCounts& counts, std::uint64_t planned) const = 0;
   virtual void add_to(Results& results) const = 0;
 
  protected:

@@ -24,7 +24,7 @@ using pool::Extent;
 constexpr std::uint64_t kItemsBetweenAsking = 1 << 16;
 
 /// Items, and of those of any length how many have a cell of each class.
-struct Counts {
+struct ItemCounts {
   std::uint64_t items = 0;
   std::array<std::uint64_t, heap::kClasses> cells = {};
 };
@@ -45,12 +45,12 @@ class CompactCells;
 template <>
 class CompactCells<false> {
  public:
-  explicit CompactCells(const Counts&) {}
+  explicit CompactCells(const ItemCounts&) {}
   /// What need not be counted, since the number of items is known.
-  static std::optional<Counts> known(std::optional<std::uint64_t> items) {
-    return items ? std::optional(Counts{.items = *items}) : std::nullopt;
+  static std::optional<ItemCounts> known(std::optional<std::uint64_t> items) {
+    return items ? std::optional(ItemCounts{.items = *items}) : std::nullopt;
   }
-  static void count(Counts&, std::uint64_t) {}
+  static void count(ItemCounts&, std::uint64_t) {}
   /// Cells, of the `sized` ones that a new table has; before they are counted, and then.
   static std::uint64_t least(std::uint64_t sized) { return sized; }
   static std::uint64_t cells(std::uint64_t sized) { return sized; }
@@ -71,9 +71,9 @@ class CompactCells<false> {
 template <>
 class CompactCells<true> {
  public:
-  explicit CompactCells(const Counts& counts);
-  static std::optional<Counts> known(std::optional<std::uint64_t>) { return std::nullopt; }
-  static void count(Counts& counts, std::uint64_t word) { ++counts.cells[heap::CellWord{word}.size_class()]; }
+  explicit CompactCells(const ItemCounts& counts);
+  static std::optional<ItemCounts> known(std::optional<std::uint64_t>) { return std::nullopt; }
+  static void count(ItemCounts& counts, std::uint64_t word) { ++counts.cells[heap::CellWord{word}.size_class()]; }
   static std::uint64_t least(std::uint64_t) { return 0; }
   std::uint64_t cells(std::uint64_t) const { return slabs_; }
   Piece piece(const TableObject& table, Slot* slot) const {
@@ -88,7 +88,7 @@ class CompactCells<true> {
   std::vector<std::uint64_t> entries_;                ///< of slabs: the words of their directories
 };
 
-CompactCells<true>::CompactCells(const Counts& counts) {
+CompactCells<true>::CompactCells(const ItemCounts& counts) {
   constexpr heap::View kHeap;
   constexpr std::uint32_t kMostLeft = 65536;  // a word says up to so many bytes of what a pair leaves of its cell
   std::uint64_t left = 0;
@@ -136,8 +136,8 @@ void CompactCells<true>::place(std::vector<Piece>& pieces) {
 
 /// None: the table is damaged. An unchanged copy keeps the damage visible to `check`.
 template <class Shape>
-std::optional<Counts> count(const TableObject& table) {
-  Counts counts;
+std::optional<ItemCounts> count(const TableObject& table) {
+  ItemCounts counts;
   bool whole = true;
   each_slot<Shape>(table, [&](const Slot* slot, SlotState state, std::uint64_t) {
     whole &= state == SlotState::occupied;
@@ -328,7 +328,7 @@ std::unique_ptr<CompactTable<Shape>> make(const TableObject& table, std::optiona
     shape.cells = Cells::least(shape.cells);
     if (bytes_of(shape) > most) return nullptr;
   }
-  std::optional<Counts> counts = Cells::known(items);
+  std::optional<ItemCounts> counts = Cells::known(items);
   if (!counts) counts = count<Shape>(table);
   if (!counts) return nullptr;
   size_for(shape, counts->items);

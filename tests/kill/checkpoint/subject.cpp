@@ -71,7 +71,7 @@ class CheckpointSubject : public SubjectOfCalls {
   std::string about() const override { return std::to_string(round_.copies) + " copies"; }
 
   /// Of 400 kills some stop at each failpoint in each call that passes it; and of unacknowledged saves some are found, some not.
-  std::string lacking(const Counts& counts, std::uint64_t planned) const override {
+  std::string lacking(const KillCounts& counts, std::uint64_t planned) const override {
     if (options_.stops == 0 || planned < 400) return "";
     std::string lines = never_stopped(counts);
     constexpr auto kSave = static_cast<unsigned>(CheckpointCall::save);

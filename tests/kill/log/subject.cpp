@@ -92,7 +92,7 @@ class LogSubject : public SubjectOfCalls {
   }
 
   /// Of 400 kills some stop at each failpoint in each call that passes it; and of unacknowledged calls some are found, some not.
-  std::string lacking(const Counts& counts, std::uint64_t planned) const override {
+  std::string lacking(const KillCounts& counts, std::uint64_t planned) const override {
     if (options_.stops == 0 || planned < 400) return "";
     std::string lines = never_stopped(counts);
     for (const LogCall call : {LogCall::insert, LogCall::transaction}) {

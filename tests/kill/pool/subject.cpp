@@ -90,7 +90,7 @@ class PoolSubject : public Subject {
     return std::to_string(round_.names) + " names, " + std::to_string(round_.threads) + " threads";
   }
 
-  std::string lacking(const Counts& counts, std::uint64_t planned) const override;
+  std::string lacking(const KillCounts& counts, std::uint64_t planned) const override;
   void add_to(Results& results) const override;
 
  private:
@@ -137,7 +137,7 @@ void PoolSubject::begin_life(const Stop& stop, Random& random) {
 
 /// Of 1,000 kills some fall in each call, and stop at each failpoint in each call that passes it, and of 100 on a GPU at each
 /// failpoint; and of each call that changes names, some that were not acknowledged are found done, and some not.
-std::string PoolSubject::lacking(const Counts& counts, std::uint64_t planned) const {
+std::string PoolSubject::lacking(const KillCounts& counts, std::uint64_t planned) const {
   if (options_.stops == 0 || planned < (options_.on_gpu() ? 100 : 1000)) return "";
   std::string lines;
   for (const Stop& stop : kPoolStops) {

@@ -105,7 +105,7 @@ class RegionSubject : public SubjectOfCalls {
     return {};
   }
   std::string about() const override { return "killed in " + kind_name(); }
-  std::string lacking(const Counts&, std::uint64_t planned) const override {
+  std::string lacking(const KillCounts&, std::uint64_t planned) const override {
     return few("regions were verified", verified_, planned / 2);
   }
   void add_to(Results& results) const override { results.add("regions_verified", verified_); }

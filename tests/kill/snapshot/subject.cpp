@@ -103,7 +103,7 @@ class SnapshotSubject : public SubjectOfCalls, Findings {
     return std::string(ours_.round.flush ? "flushed, " : "") + "killed in " + kind_name();
   }
   /// Of 200 kills some stop at each failpoint; and of snapshots that were not acknowledged some are found, and some are not.
-  std::string lacking(const Counts& counts, std::uint64_t planned) const override {
+  std::string lacking(const KillCounts& counts, std::uint64_t planned) const override {
     if (options_.stops == 0 || planned < 200) return "";
     return never_stopped(counts) + few("unacknowledged snapshots were found", kept_, 5) +
            few("unacknowledged snapshots were not found", lost_, 20) +

@@ -143,7 +143,7 @@ class StoreSubject : public SubjectOfCalls {
     return std::string(kUses[static_cast<unsigned>(round_.use)]) + (round_.flush != 0 ? ", domain power" : "") +
            ", values up to " + std::to_string(round_.large_bytes) + " bytes, killed in " + kind_name();
   }
-  std::string lacking(const Counts& counts, std::uint64_t planned) const override {
+  std::string lacking(const KillCounts& counts, std::uint64_t planned) const override {
     std::string lines = few("stores were verified", verified_, planned / 2);
     if (options_.stops == 0 || planned < 200) return lines;
     for (const Stop& stop : kStoreStops) {

@@ -221,7 +221,7 @@ class HashedSubject : public SubjectOfCalls {
            (round_.flush != 0 ? ", flushed" : "") + ", killed in " + kind_name();
   }
   /// Of 200 kills some stop at each failpoint.
-  std::string lacking(const Counts& counts, std::uint64_t planned) const override {
+  std::string lacking(const KillCounts& counts, std::uint64_t planned) const override {
     std::string lines = few("tables were verified", verified_, planned / 2);
     if (options_.stops == 0 || planned < 200) return lines;
     return lines + never_stopped(counts) + few("unacknowledged calls were kept", values_.kept(), 5);

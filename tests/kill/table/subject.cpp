@@ -51,7 +51,7 @@ class TableSubject : public Subject {
   bool has_more() const override;
   std::string about() const override;
 
-  std::string lacking(const Counts& counts, std::uint64_t planned) const override;
+  std::string lacking(const KillCounts& counts, std::uint64_t planned) const override;
   void add_to(Results& results) const override;
 
  private:
@@ -61,7 +61,7 @@ class TableSubject : public Subject {
   std::uint64_t lives_of(Random& random) const;
   bool is_inside(std::uint32_t rows) const;
   void count_calls();
-  std::string never_stopped_at(const Counts& counts) const;
+  std::string never_stopped_at(const KillCounts& counts) const;
 
   Round round_{};
   std::optional<Oracle> oracle_;
@@ -231,7 +231,7 @@ std::string TableSubject::about() const {
 }
 
 /// Of the failpoints at which writers stop on this device, those at which none did.
-std::string TableSubject::never_stopped_at(const Counts& counts) const {
+std::string TableSubject::never_stopped_at(const KillCounts& counts) const {
   std::string lines;
   for (unsigned i = 1; i < kFailpoints; ++i) {
     const FailpointFacts& facts = facts_of(static_cast<Failpoint>(i));
@@ -245,7 +245,7 @@ std::string TableSubject::never_stopped_at(const Counts& counts) const {
 
 /// With `large` a quarter of the kills at random hit a large batch; on a GPU large batches go in phases; and of 1,000, or of
 /// 100 on a GPU, each failpoint, each call about the whole table, and at least 20 slots to repair, moves to finish, and resizes to continue.
-std::string TableSubject::lacking(const Counts& counts, std::uint64_t planned) const {
+std::string TableSubject::lacking(const KillCounts& counts, std::uint64_t planned) const {
   const bool on_gpu = options_.on_gpu();
   if (options_.large) {
     const std::uint64_t random = planned * (100 - options_.stops) / 100;

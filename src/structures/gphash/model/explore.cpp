@@ -86,7 +86,7 @@ class TableCallers : public proof::Callers, public Watcher {
   unsigned size_[kMaxCallers] = {};
   std::unordered_set<std::uint64_t> crashed_, checked_;
   std::unordered_map<std::uint64_t, Allowed> allowed_;
-  Counts counts_;
+  ExploreCounts counts_;
 };
 
 /// What the setup did wrong.
@@ -234,7 +234,7 @@ std::string TableCallers::explain(const std::string& what) {
 
 }  // namespace
 
-Counts& Counts::operator+=(const Counts& other) {
+ExploreCounts& ExploreCounts::operator+=(const ExploreCounts& other) {
   scenarios += other.scenarios;
   executions += other.executions;
   states += other.states;

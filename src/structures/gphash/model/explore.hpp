@@ -28,7 +28,7 @@ struct Scenario {
   bool grows = false;        ///< an insert without a slot grows the table (one caller)
 };
 
-struct Counts {
+struct ExploreCounts {
   std::uint64_t scenarios = 0;
   std::uint64_t executions = 0;  ///< schedules run, to their end or to a state seen before
   std::uint64_t states = 0;      ///< distinct states, each of them crashed
@@ -36,7 +36,7 @@ struct Counts {
   std::uint64_t sampled = 0;     ///< states with too many images to try all
   Recovery::Counts recovery;
 
-  Counts& operator+=(const Counts& other);
+  ExploreCounts& operator+=(const ExploreCounts& other);
 };
 
 /// Bounds of an exploration.
@@ -48,7 +48,7 @@ struct Bounds {
 struct Verdict {
   std::string failure;   ///< empty: none was found
   bool complete = true;  ///< everything within the bounds was tried
-  Counts counts;
+  ExploreCounts counts;
 };
 
 /// Everything that can happen in a scenario, until something goes wrong.
