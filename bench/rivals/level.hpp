@@ -74,7 +74,7 @@ struct Level {
     const Candidates where = candidates(key);
     const Masks masks = tile.template masks<kPlaces>([&](unsigned n) {
       const Words slot = read(slots + where.slot(n));
-      return holds(slot, key) ? Place::hit : slot.first == 0 ? Place::empty : Place::other;
+      return holds(slot, key) ? Match::hit : slot.first == 0 ? Match::empty : Match::other;
     });
     if (masks.hits != 0) return Status::exists;
     for (std::uint32_t empty = masks.empty; empty != 0;) {

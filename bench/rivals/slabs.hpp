@@ -132,8 +132,8 @@ struct Slabs {
       const Words* const words = at.last->pair;
       const auto seen = tile.template look<Slab::kPairs + 1>([&](unsigned i) { return read(words + i); });
       const Masks masks = tile.template masks<Slab::kPairs + 1>(seen, [&](unsigned i, const Words& pair) {
-        if (i == Slab::kPairs) return Place::other;
-        return pair.first == key ? Place::hit : pair.first == 0 ? Place::empty : Place::other;
+        if (i == Slab::kPairs) return Match::other;
+        return pair.first == key ? Match::hit : pair.first == 0 ? Match::empty : Match::other;
       });
       if (masks.hits != 0) {
         at.pair = at.last->pair + lowest(masks.hits);

@@ -99,7 +99,7 @@ struct Masks {
 };
 
 /// What a tile is told of one place.
-enum class Place : unsigned { other, hit, empty };
+enum class Match : unsigned { other, hit, empty };
 
 /// One thread, one place after the other.
 struct Thread {
@@ -135,9 +135,9 @@ struct Thread {
   RIVAL_BOTH Masks masks(const Judge& judge) const {
     Masks masks;
     for (unsigned i = 0; i < N; ++i) {
-      const Place place = judge(i);
-      masks.hits |= (place == Place::hit ? 1u : 0u) << i;
-      masks.empty |= (place == Place::empty ? 1u : 0u) << i;
+      const Match place = judge(i);
+      masks.hits |= (place == Match::hit ? 1u : 0u) << i;
+      masks.empty |= (place == Match::empty ? 1u : 0u) << i;
     }
     return masks;
   }
@@ -195,10 +195,10 @@ struct Warp {
   }
   template <unsigned N, class Judge>
   __device__ Masks masks(const Judge& judge) const {
-    const Place place = lane() < N ? judge(lane()) : Place::other;
+    const Match place = lane() < N ? judge(lane()) : Match::other;
     Masks masks;
-    masks.hits = __ballot_sync(kAll, place == Place::hit);
-    masks.empty = __ballot_sync(kAll, place == Place::empty);
+    masks.hits = __ballot_sync(kAll, place == Match::hit);
+    masks.empty = __ballot_sync(kAll, place == Match::empty);
     return masks;
   }
   __device__ void copy(std::uint64_t* to, const std::uint64_t* from, unsigned words) const {

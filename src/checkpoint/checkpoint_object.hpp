@@ -40,8 +40,8 @@ class CheckpointObject : public pool::Object, public std::enable_shared_from_thi
   void map_for_gpu();
   SavedState restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence);
   /// Fills, by name, the tensors that `place` gives for a state that is not verified yet; they stay until it is asked again.
-  using Place = std::function<std::span<const TensorView>(const SavedState&)>;
-  SavedState restore_to(const Place& place, void* stream, std::uint64_t sequence);
+  using TensorsFor = std::function<std::span<const TensorView>(const SavedState&)>;
+  SavedState restore_to(const TensorsFor& place, void* stream, std::uint64_t sequence);
   std::vector<SavedCopy> list() const;
   void drain() const;
   /// Verifies every state that counts. Saves continue; throws ObjectClosed after `stop`.

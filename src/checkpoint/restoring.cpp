@@ -132,7 +132,7 @@ SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&
   return newest(take, sequence);
 }
 
-SavedState CheckpointObject::restore_to(const Place& place, void* stream, std::uint64_t sequence) {
+SavedState CheckpointObject::restore_to(const TensorsFor& place, void* stream, std::uint64_t sequence) {
   const auto take = [&](Source& source, SavedState& state) {
     Catalogue& found = source.catalogue;
     state.tensors.swap(found.tensors);

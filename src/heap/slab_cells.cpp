@@ -132,7 +132,7 @@ void SlabCells::extend(const View& view) {
   }
 }
 
-SlabCells::Place SlabCells::place_of(unsigned size_class, std::uint64_t begin) const {
+SlabCells::SlabCell SlabCells::place_of(unsigned size_class, std::uint64_t begin) const {
   const std::uint64_t in_slab = begin & ((std::uint64_t{1} << slab_bits_) - 1);
   return {begin >> slab_bits_, static_cast<std::uint32_t>(in_slab) / class_bytes(size_class)};
 }

@@ -53,12 +53,12 @@ class SlabCells final : public CellSet {
     SlabSet with_free;
     std::uint64_t cells = 0, free = 0;
   };
-  struct Place {
+  struct SlabCell {
     std::uint64_t slab;
     std::uint32_t index;
   };
 
-  Place place_of(unsigned size_class, std::uint64_t begin) const;
+  SlabCell place_of(unsigned size_class, std::uint64_t begin) const;
   std::uint64_t spare_slabs(bool adds_key) const;
   std::uint64_t spare_cells(unsigned size_class, bool adds_key) const;
   void set_class(std::uint64_t slab, unsigned size_class);

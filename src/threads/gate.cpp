@@ -32,16 +32,16 @@ void Gate::enter() {
   std::vector<const Gate*>& gates = passed();
   bool has_pool = false, changes_another = false;
   for (const Gate* const gate : gates) {
-    const Place& held = gate->place_;
+    const Position& held = gate->position_;
     assert(gate != this && "a thread passes a gate that it has passed already");
-    if (held.pool != place_.pool) continue;
-    assert(place_.rank != Rank::pool && "a thread passes a pool's gate after one of a table of that pool");
-    assert((held.table != place_.table || held.rank < place_.rank) &&
+    if (held.pool != position_.pool) continue;
+    assert(position_.rank != Rank::pool && "a thread passes a pool's gate after one of a table of that pool");
+    assert((held.table != position_.table || held.rank < position_.rank) &&
            "a thread passes a table's gates in the wrong order");
     has_pool = has_pool || held.rank == Rank::pool;
     changes_another = changes_another || held.rank == Rank::changes;
   }
-  assert((place_.rank != Rank::changes || !changes_another || has_pool) &&
+  assert((position_.rank != Rank::changes || !changes_another || has_pool) &&
          "a thread keeps two tables of a pool still without the pool's gate");
   gates.push_back(this);
 }

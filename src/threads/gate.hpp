@@ -32,10 +32,10 @@ class Gate {
   enum class Rank { pool, changes, use, layout, slots };
 
   /// The order holds among gates of one pool; a backend's two are separate. Both pointers are only names.
-  Gate(Rank rank, const void* pool, const void* table) : place_{rank, pool, table} {}
+  Gate(Rank rank, const void* pool, const void* table) : position_{rank, pool, table} {}
   /// The same for a gate that short calls pass by `calls`: who locks it excludes those that `closes` names.
   Gate(Rank rank, const void* pool, const void* table, CallSlots& calls, CallSlots::Closes closes)
-      : place_{rank, pool, table}, calls_(&calls), closes_(closes) {}
+      : position_{rank, pool, table}, calls_(&calls), closes_(closes) {}
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
@@ -67,7 +67,7 @@ class Gate {
   static void before_waiting(void (*check)());
 
  private:
-  struct Place {
+  struct Position {
     Rank rank;
     const void *pool, *table;
   };
@@ -79,7 +79,7 @@ class Gate {
   void leave();
 #endif
 
-  const Place place_;
+  const Position position_;
   CallSlots* const calls_ = nullptr;
   const CallSlots::Closes closes_ = CallSlots::Closes::nothing;
   std::mutex turnstile_;

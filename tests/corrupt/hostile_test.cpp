@@ -53,7 +53,7 @@ constexpr unsigned kHostileWays = 32;
 enum class Seal { superblock, area, page };
 
 /// A word that is altered: in both copies, where there are two.
-struct Place {
+struct Field {
   std::string name;
   std::uint64_t at;
   std::uint32_t bytes;
@@ -62,11 +62,11 @@ struct Place {
 };
 
 /// The words of [at, at + bytes), as halves and as wholes.
-void add_words(std::vector<Place>& places, const Place& structure) {
+void add_words(std::vector<Field>& places, const Field& structure) {
   for (std::uint32_t offset = 0; offset < structure.bytes; offset += 2) {
     for (const std::uint32_t width : {2u, 4u, 8u}) {
       if (offset % width != 0 || offset + width > structure.bytes) continue;
-      Place place = structure;
+      Field place = structure;
       place.name += ", " + std::to_string(width) + " bytes at " + std::to_string(offset);
       place.at += offset;
       place.bytes = width;
@@ -75,8 +75,8 @@ void add_words(std::vector<Place>& places, const Place& structure) {
   }
 }
 
-std::vector<Place> places_of(const std::string& bytes) {
-  std::vector<Place> places;
+std::vector<Field> places_of(const std::string& bytes) {
+  std::vector<Field> places;
   add_words(places, {"superblock", 0, 96, Seal::superblock});
   std::uint64_t at = area_in(bytes);
   add_words(places, {"area", at, offsetof(pool::AreaHeader, checksum), Seal::area});
@@ -96,7 +96,7 @@ std::vector<Place> places_of(const std::string& bytes) {
   return places;
 }
 
-void alter(std::string& bytes, const Place& place, unsigned how) {
+void alter(std::string& bytes, const Field& place, unsigned how) {
   std::uint64_t word = 0;
   std::memcpy(&word, bytes.data() + place.at, place.bytes);
   word = hostile(word, how);
@@ -112,7 +112,7 @@ void alter(std::string& bytes, const Place& place, unsigned how) {
 
 /// The objects that a lie about one may lead astray: an extent that changes hands is missed by one and not known by the other. A
 /// directory that says that it is empty has none to miss.
-std::set<std::uint32_t> victims_of(const std::string& bytes, const Place& place) {
+std::set<std::uint32_t> victims_of(const std::string& bytes, const Field& place) {
   std::set<std::uint32_t> victims{place.object};
   const pool::Directory before = directory_in(objects().bytes), after = directory_in(bytes);
   for (const pool::Extent& extent : after.extents) {
@@ -126,7 +126,7 @@ std::set<std::uint32_t> victims_of(const std::string& bytes, const Place& place)
 }
 
 TEST(Hostile, WordsOfEveryStructure) {
-  const std::vector<Place> places = places_of(objects().bytes);
+  const std::vector<Field> places = places_of(objects().bytes);
   const std::uint64_t stride = is_long() ? 1 : 61;
   const std::uint64_t count = places.size() * kHostileWays / stride;
   expect_sound(

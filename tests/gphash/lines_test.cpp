@@ -50,7 +50,7 @@ class Filling {
 
  private:
   std::size_t number(const Candidates<DefaultShape>& candidates, unsigned lane) const {
-    const Place at = candidates.place(view_, lane).place;
+    const SlotPlace at = candidates.place(view_, lane).place;
     return ((at.rank == 0 ? 0 : kUpper) + at.bucket) * kSlots + at.slot;
   }
 

@@ -43,11 +43,11 @@ class PossibleValues {
   void may_become(std::size_t place, Value value) { places_[place].pending.push_back(std::move(value)); }
   /// No call is unacknowledged any more.
   void settle() {
-    for (Place& place : places_) place.pending.clear();
+    for (Expected& place : places_) place.pending.clear();
   }
   /// Takes the value that was found as the one that is there. False: no call put it there.
   bool found(std::size_t place, Value value) {
-    Place& its = places_[place];
+    Expected& its = places_[place];
     const bool is_old = value == its.now;
     const bool is_pending = std::find(its.pending.begin(), its.pending.end(), value) != its.pending.end();
     if (!is_old && is_pending) ++kept_;
@@ -60,11 +60,11 @@ class PossibleValues {
   std::uint64_t lost() const { return lost_; }  ///< places that had the old one instead
 
  private:
-  struct Place {
+  struct Expected {
     Value now;
     std::vector<Value> pending;
   };
-  std::vector<Place> places_;
+  std::vector<Expected> places_;
   std::uint64_t kept_ = 0, lost_ = 0;
 };
 

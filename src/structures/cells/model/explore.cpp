@@ -10,11 +10,11 @@ namespace holdfast::cells::model {
 
 namespace {
 
-/// `Place`: a small table of a scheme, and where its keys belong.
-template <class Place, bool kIsLogged>
+/// `SchemePlaces`: a small table of a scheme, and where its keys belong.
+template <class SchemePlaces, bool kIsLogged>
 struct CellsModel {
   struct Traits {
-    using Scheme = typename Place::Scheme;
+    using Scheme = typename SchemePlaces::Scheme;
     static constexpr bool kLogged = kIsLogged;
   };
   using Form = cells::Form<Traits>;
@@ -22,12 +22,12 @@ struct CellsModel {
   using Scenario = model::Scenario;
   static constexpr auto kLines = structures::model::Lines::real;
   static Shape shape(const Scenario& scenario, unsigned larger) {
-    const std::uint32_t index = Place::kIndex + larger;
+    const std::uint32_t index = SchemePlaces::kIndex + larger;
     return {index, scenario.wide ? 4u : 2u, Traits::Scheme::cells(index)};
   }
   static constexpr unsigned zero_key() { return 5; }
   static bool is_at(const Shape& shape, unsigned key, std::uint64_t hash) {
-    return Place::is_at(key, shape.place_of(hash), shape.place_of(hash_location(hash, 1)));
+    return SchemePlaces::is_at(key, shape.place_of(hash), shape.place_of(hash_location(hash, 1)));
   }
 };
 
@@ -54,8 +54,8 @@ struct PathPlace {
 /// Calls `act` with the Model of a scenario.
 template <class Act>
 auto with_model(const Scenario& scenario, const Act& act) {
-  const auto choose = [&]<class Place>(Place) {
-    return scenario.logged ? act(CellsModel<Place, true>()) : act(CellsModel<Place, false>());
+  const auto choose = [&]<class SchemePlaces>(SchemePlaces) {
+    return scenario.logged ? act(CellsModel<SchemePlaces, true>()) : act(CellsModel<SchemePlaces, false>());
   };
   switch (scenario.scheme) {
     case Scheme::linear: return choose(LinearPlace());

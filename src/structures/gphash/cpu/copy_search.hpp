@@ -14,7 +14,7 @@ namespace holdfast::gphash::cpu {
 /// Counts a second copy and, if it is to be mended, drops it.
 template <gphash::SlotMemory Memory, class Shape>
 void drop_copy(const Memory& memory, const gphash::View<Shape>& view, const gphash::Candidates<Shape>& candidates,
-               const gphash::Place& place, unsigned j, bool repair, Scan& scan) {
+               const gphash::SlotPlace& place, unsigned j, bool repair, Scan& scan) {
   ++scan.second_copies;
   --scan.items;
   if (repair) gphash::drop_second_copy(memory, view, candidates, place, j);
@@ -34,15 +34,16 @@ class CopySearch {
       : memory_(memory), view_(view), repair_(repair), scan_(scan) {}
 
   /// `view`: the caller's copy, whose address goes nowhere (groups.hpp). `place`: of the first of the slots.
-  [[gnu::always_inline]] void add(const View& view, const BucketItems<Tile, Shape>& items, const gphash::Place& place) {
+  [[gnu::always_inline]] void add(const View& view, const BucketItems<Tile, Shape>& items,
+                                  const gphash::SlotPlace& place) {
     for (LaneMask left = items.by_first(); left != 0; left &= left - 1) {  // their tags are at hand
-      const gphash::Place at{place.rank, place.bucket, place.slot + lowest_bit(left)};
+      const gphash::SlotPlace at{place.rank, place.bucket, place.slot + lowest_bit(left)};
       const Candidates candidates = candidates_at(view, at, items.key(lowest_bit(left)));
       const LaneMask before = gphash::lanes_before(view, at, 0);
       suspect(view, candidates, at, 0, gphash::match_lanes(memory_, view, candidates, before));
     }
     for (LaneMask left = items.by_others(); left != 0; left &= left - 1) {
-      const gphash::Place at{place.rank, place.bucket, place.slot + lowest_bit(left)};
+      const gphash::SlotPlace at{place.rank, place.bucket, place.slot + lowest_bit(left)};
       const Candidates candidates = candidates_at(view, at, items.key(lowest_bit(left)));
       const unsigned j = gphash::location_of(view, candidates, at);
       Ask::tags(view, candidates, j);
@@ -59,7 +60,7 @@ class CopySearch {
   static constexpr std::size_t kMany = 64;
   struct Entry {
     Candidates candidates;
-    gphash::Place place;
+    gphash::SlotPlace place;
     unsigned j;
     LaneMask hits;
   };
@@ -69,7 +70,7 @@ class CopySearch {
     alignas(64) unsigned char storage[kMany * sizeof(Entry)];
   };
 
-  [[gnu::always_inline]] static Candidates candidates_at(const View& view, const gphash::Place& place,
+  [[gnu::always_inline]] static Candidates candidates_at(const View& view, const gphash::SlotPlace& place,
                                                          std::uint64_t key) {
     const gphash::Slot* const slot = view.slot(place.rank, place.bucket, place.slot);
     return Candidates(view, gphash::slot_key(view, slot, key, slot->word));
@@ -80,7 +81,7 @@ class CopySearch {
     const Tile tile;
     for (std::size_t i = 0; i < waiting_.count; ++i) {
       const Candidates candidates = waiting_.at(i)->candidates;
-      const gphash::Place place = waiting_.at(i)->place;
+      const gphash::SlotPlace place = waiting_.at(i)->place;
       const unsigned j = waiting_.at(i)->j;
       const auto tags = tile.load_tags(memory_, view, candidates);
       const LaneMask same = tile.match(view, candidates, tags, candidates.tag());
@@ -88,7 +89,7 @@ class CopySearch {
     }
     waiting_.count = 0;
   }
-  [[gnu::always_inline]] void suspect(const View& view, const Candidates& candidates, const gphash::Place& place,
+  [[gnu::always_inline]] void suspect(const View& view, const Candidates& candidates, const gphash::SlotPlace& place,
                                       unsigned j, LaneMask hits) {
     if (hits == 0) return;
     for (LaneMask left = hits; left != 0; left &= left - 1) Ask::line(candidates.slot(view, lowest_bit(left)));

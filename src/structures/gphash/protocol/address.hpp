@@ -15,7 +15,7 @@
 namespace holdfast::gphash {
 
 /// Where a slot stands in the levels.
-struct Place {
+struct SlotPlace {
   unsigned rank;
   std::uint64_t bucket;
   unsigned slot;
@@ -83,7 +83,7 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
   }
 
   struct PlaceOfLane {
-    Place place;
+    SlotPlace place;
     unsigned j;
   };
   /// Where lane `lane` stands, and by which hash location. Not for the reserved slot.

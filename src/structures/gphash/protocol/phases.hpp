@@ -99,7 +99,7 @@ HOLDFAST_BOTH std::uint64_t slot_numbers(const View<Shape>& view) {
 template <class Shape>
 HOLDFAST_BOTH std::uint64_t slot_number(const View<Shape>& view, const Candidates<Shape>& candidates, unsigned lane) {
   if (candidates.is_reserved()) return first_number(view, view.shape.levels());
-  const Place at = candidates.place(view, lane).place;
+  const SlotPlace at = candidates.place(view, lane).place;
   return first_number(view, at.rank) + at.bucket * view.shape.slots() + at.slot;
 }
 /// The slot that has a number; null where a line goes beyond the last of its rank.

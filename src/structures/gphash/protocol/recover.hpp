@@ -77,7 +77,8 @@ HOLDFAST_BOTH void clear_torn(const Memory& memory, Slot* slot) {
 
 /// The hash location that leads an item to its place; the first, if several do; hashes() if none does.
 template <class Shape>
-HOLDFAST_BOTH unsigned location_of(const View<Shape>& view, const Candidates<Shape>& candidates, const Place& place) {
+HOLDFAST_BOTH unsigned location_of(const View<Shape>& view, const Candidates<Shape>& candidates,
+                                   const SlotPlace& place) {
   unsigned j = 0;
   while (j < view.shape.hashes() && candidates.bucket(view, place.rank, j) != place.bucket) ++j;
   return j;
@@ -86,7 +87,7 @@ HOLDFAST_BOTH unsigned location_of(const View<Shape>& view, const Candidates<Sha
 /// The lanes in which another copy of the item at `place`, of hash location `j`, counts as the first: those of earlier hash
 /// locations, and of the same one those before the place. So an item of location 0 asks its own group of tags alone.
 template <class Shape>
-HOLDFAST_BOTH LaneMask lanes_before(const View<Shape>& view, const Place& place, unsigned j) {
+HOLDFAST_BOTH LaneMask lanes_before(const View<Shape>& view, const SlotPlace& place, unsigned j) {
   const unsigned slots = view.shape.slots();
   LaneMask mask = 0;
   for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
@@ -134,7 +135,7 @@ HOLDFAST_BOTH bool holds_copy(const Memory& memory, const View<Shape>& view, con
 /// Durably drops the second copy of an item. It frees no cell: the first copy names it (rule 5).
 template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void drop_second_copy(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
-                                    const Place& place, unsigned j) {
+                                    const SlotPlace& place, unsigned j) {
   if (!memory.keeps(Step::drop_second_copies)) return;
   clear_slot(memory, view, view.slot(place.rank, place.bucket, place.slot), Step::fence_after_move_clear);
   HOLDFAST_FAILPOINT(copy_dropped);

@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(nullptr, &cache);
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
-    const gphash::Place place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
+    const gphash::SlotPlace place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
     const Slot* const slot = view.after(view.level[rank], number);
     const std::uint64_t key = memory.load(&slot->key);
     const std::uint64_t word = memory.load(&slot->word);
