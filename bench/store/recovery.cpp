@@ -17,7 +17,7 @@ namespace {
 [[noreturn]] void change_until_killed(const Setup& setup, const DataSet& set, int ready) {
   Pool pool = Pool::create(setup.pool, true);
   Store store = Store::create(pool, "store", {.expected_items = setup.items});
-  Rows rows(set, setup.batch);
+  PackedRows rows(set, setup.batch);
   for (std::uint64_t item = 0; item < setup.items;) {
     rows.clear();
     for (; rows.size() < setup.batch && item < setup.items; ++item) rows.add(item, 0);
@@ -55,7 +55,7 @@ Json recovery(const Setup& setup) {
     open_ms.push_back(store.stats().open_ms);
     killed += store.stats().killed_at_open;
     require(store.size() == setup.items, "size after a kill");
-    Rows rows(set, setup.batch);
+    PackedRows rows(set, setup.batch);
     StoreItems found;
     for (std::uint64_t i = 0; i < setup.batch; ++i) rows.add(i * 31 % setup.items, 0);
     store.get(rows.keys(), found);

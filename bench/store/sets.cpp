@@ -19,7 +19,7 @@ class Callers {
     const std::uint64_t rounds = rounds_of(setup_.items);
     return timed(
         rounds,
-        [&](Rows& rows, unsigned thread, std::uint64_t round) {
+        [&](PackedRows& rows, unsigned thread, std::uint64_t round) {
           for (std::uint64_t i = 0; i < setup_.batch; ++i) {
             const std::uint64_t at = (round * setup_.threads + thread) * setup_.batch + i;
             if (at < setup_.items) rows.add(permutation_(at), version);
@@ -32,7 +32,7 @@ class Callers {
     version_ = version;
     return timed(
         rounds_of(setup_.items),
-        [&](Rows& rows, unsigned thread, std::uint64_t round) {
+        [&](PackedRows& rows, unsigned thread, std::uint64_t round) {
           Random random(round * 1000 + thread);
           for (std::uint64_t i = 0; i < setup_.batch; ++i)
             rows.add(distribution.draw(random, setup_.items, i), version);
@@ -43,14 +43,14 @@ class Callers {
   double run_single(bool sets, std::uint64_t version) {
     const std::uint64_t rounds = std::max<std::uint64_t>(1, rounds_of(setup_.items) / 4);
     std::atomic<std::uint64_t> wrong = 0;
-    std::vector<std::unique_ptr<Rows>> rows = all_rows();
+    std::vector<std::unique_ptr<PackedRows>> rows = all_rows();
     const auto prepare = [&](unsigned thread, std::uint64_t round) {
       Random random(round * 1000 + thread);
       rows[thread]->clear();
       for (std::uint64_t i = 0; i < setup_.batch; ++i) rows[thread]->add(random.below(setup_.items), version);
     };
     const auto work = [&](unsigned thread, std::uint64_t) {
-      const Rows& its = *rows[thread];
+      const PackedRows& its = *rows[thread];
       const char* const keys = static_cast<const char*>(its.keys().bytes);
       const char* const values = static_cast<const char*>(its.values().bytes);
       for (std::size_t i = 0; i < its.size(); ++i) {
@@ -73,35 +73,35 @@ class Callers {
     const std::uint64_t a_round = setup_.threads * setup_.batch;
     return (items + a_round - 1) / a_round;
   }
-  std::vector<std::unique_ptr<Rows>> all_rows() const {
-    std::vector<std::unique_ptr<Rows>> rows;
-    for (unsigned i = 0; i < setup_.threads; ++i) rows.push_back(std::make_unique<Rows>(set_, setup_.batch));
+  std::vector<std::unique_ptr<PackedRows>> all_rows() const {
+    std::vector<std::unique_ptr<PackedRows>> rows;
+    for (unsigned i = 0; i < setup_.threads; ++i) rows.push_back(std::make_unique<PackedRows>(set_, setup_.batch));
     return rows;
   }
   /// `fill(rows, thread, round)` makes a batch, of which the first `gets` percent are searches.
   template <class Fill>
   double timed(std::uint64_t rounds, const Fill& fill, unsigned gets) {
-    std::vector<std::unique_ptr<Rows>> rows = all_rows();
+    std::vector<std::unique_ptr<PackedRows>> rows = all_rows();
     std::vector<StoreItems> found(setup_.threads);
     std::atomic<std::uint64_t> wrong = 0, done = 0;
     const auto head = [&](const StoreRows& all, std::size_t count) { return StoreRows{all.bytes, all.offsets, count}; };
     const auto tail = [&](const StoreRows& all, std::size_t from) {
       return StoreRows{all.bytes, all.offsets + from, all.size - from};
     };
-    const auto gets_of = [&](const Rows& its) { return its.size() * gets / 100; };
+    const auto gets_of = [&](const PackedRows& its) { return its.size() * gets / 100; };
     const auto prepare = [&](unsigned thread, std::uint64_t round) {
       rows[thread]->clear();
       fill(*rows[thread], thread, round);
       done += rows[thread]->size();
     };
     const auto work = [&](unsigned thread, std::uint64_t) {
-      const Rows& its = *rows[thread];
+      const PackedRows& its = *rows[thread];
       const std::size_t reads = gets_of(its);
       if (reads != 0) store_.get(head(its.keys(), reads), found[thread]);
       if (reads < its.size()) wrong += store_.set(tail(its.keys(), reads), tail(its.values(), reads));
     };
     const auto check = [&](unsigned thread, std::uint64_t) {
-      const Rows& its = *rows[thread];
+      const PackedRows& its = *rows[thread];
       for (std::size_t row = 0; row < gets_of(its); ++row) {
         wrong += !found[thread].values.has(row) || !is_value(set_, its.item(row), version_, found[thread].values[row]);
       }

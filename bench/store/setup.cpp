@@ -37,7 +37,7 @@ bool is_value(const DataSet& set, std::uint64_t item, std::uint64_t newest, std:
          right_value(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), key_of(item, 1), newest);
 }
 
-Rows::Rows(const DataSet& set, std::size_t most)
+PackedRows::PackedRows(const DataSet& set, std::size_t most)
     : set_(set),
       keys_(most * set.key_bytes),
       values_(most * set.value_bytes),
@@ -49,7 +49,7 @@ Rows::Rows(const DataSet& set, std::size_t most)
   }
 }
 
-void Rows::add(std::uint64_t item, std::uint64_t version) {
+void PackedRows::add(std::uint64_t item, std::uint64_t version) {
   write_key(set_, item, keys_.data() + size() * set_.key_bytes);
   write_value(set_, item, version, values_.data() + size() * set_.value_bytes);
   items_.push_back(item);

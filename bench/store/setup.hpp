@@ -35,9 +35,9 @@ void write_value(const DataSet& set, std::uint64_t item, std::uint64_t version, 
 bool is_value(const DataSet& set, std::uint64_t item, std::uint64_t newest, std::string_view bytes);
 
 /// Keys and values of a batch, packed.
-class Rows {
+class PackedRows {
  public:
-  Rows(const DataSet& set, std::size_t most);
+  PackedRows(const DataSet& set, std::size_t most);
   void clear() { items_.clear(); }
   void add(std::uint64_t item, std::uint64_t version);
   std::size_t size() const { return items_.size(); }

@@ -38,16 +38,17 @@ concept EqualByBytes = std::has_unique_object_representations_v<T>;
 
 /// Contiguous rows.
 template <class R>
-concept Rows =
+concept ValueRows =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && StoredAsBytes<std::ranges::range_value_t<R>>;
 
 /// Rows of keys.
 template <class R>
-concept KeyRows = Rows<R> && BytesOfAKey<std::ranges::range_value_t<R>> && EqualByBytes<std::ranges::range_value_t<R>>;
+concept KeyRows =
+    ValueRows<R> && BytesOfAKey<std::ranges::range_value_t<R>> && EqualByBytes<std::ranges::range_value_t<R>>;
 
 /// Rows that can be written.
 template <class R>
-concept WritableRows = Rows<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+concept WritableRows = ValueRows<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 namespace detail {
 
@@ -66,7 +67,7 @@ struct ElementOf<std::array<T, n>> : ElementOf<T> {};
 
 /// Rows of numbers, or of arrays of them.
 template <class R>
-concept NumberRows = Rows<R> && detail::ElementOf<std::remove_cv_t<std::ranges::range_value_t<R>>>::is;
+concept NumberRows = ValueRows<R> && detail::ElementOf<std::remove_cv_t<std::ranges::range_value_t<R>>>::is;
 
 /// A pointer to contiguous keys: bytes, or elements that can be keys. int* does not compile.
 class KeyPointer {
@@ -88,15 +89,15 @@ class KeyPointer {
 template <class Table>
 class TypedBatches {
  public:
-  template <KeyRows Keys, Rows Values>
+  template <KeyRows Keys, ValueRows Values>
   BatchResult insert(const Keys& keys, const Values& values, std::span<Status> statuses = {}) {
     return change(Op::insert, keys, values, statuses);
   }
-  template <KeyRows Keys, Rows Values>
+  template <KeyRows Keys, ValueRows Values>
   BatchResult insert_or_assign(const Keys& keys, const Values& values, std::span<Status> statuses = {}) {
     return change(Op::insert_or_assign, keys, values, statuses);
   }
-  template <KeyRows Keys, Rows Values>
+  template <KeyRows Keys, ValueRows Values>
   BatchResult assign(const Keys& keys, const Values& values, std::span<Status> statuses = {}) {
     return change(Op::assign, keys, values, statuses);
   }

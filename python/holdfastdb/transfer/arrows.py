@@ -24,7 +24,7 @@ from ..schema.columns import (
     wide_key_of,
 )
 from .formats import pyarrow
-from .rows import BadRow, Rows
+from .rows import BadRow, SourceRows
 
 
 class ArrowSource(ArrowSchema):
@@ -142,7 +142,7 @@ class ArrowSource(ArrowSchema):
                 yield at + start, batch.slice(start, rows)
             at += batch.num_rows
 
-    def batches(self, rows: int, skip_bad: bool) -> Iterator[Rows]:
+    def batches(self, rows: int, skip_bad: bool) -> Iterator[SourceRows]:
         """The rest of the file."""
         found = self._record_batches(rows)
         while True:
@@ -158,7 +158,7 @@ class ArrowSource(ArrowSchema):
             skipped = max(0, self._row - first)
             yield self._rows(batch.slice(skipped), first + skipped, skip_bad)
 
-    def _rows(self, batch: Any, first: int, skip_bad: bool) -> Rows:
+    def _rows(self, batch: Any, first: int, skip_bad: bool) -> SourceRows:
         n = batch.num_rows
         why: dict[int, str] = {}
         for name in [self._key, *self._values]:
@@ -182,7 +182,9 @@ class ArrowSource(ArrowSchema):
             bad = bad[:1]
         self._row = first + end
         place = {"row": self._row, "file": self._identity()}
-        return Rows(keys[good], values[good], bad, place, self._row, self._any_negative(batch.column(self._key), good))
+        return SourceRows(
+            keys[good], values[good], bad, place, self._row, self._any_negative(batch.column(self._key), good)
+        )
 
     def _any_negative(self, column: Any, good: np.ndarray) -> bool:
         """Of keys that are text; integers have a type that says so."""

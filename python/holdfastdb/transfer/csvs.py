@@ -28,7 +28,7 @@ from ..schema.columns import (
     values_of,
 )
 from ..schema.layout import Layout, columns_of
-from .rows import BadRow, Rows
+from .rows import BadRow, SourceRows
 
 _MOST_BYTES = 16 << 20  # of text in a batch
 _FIELD_LIMIT = 1 << 20  # characters in a cell; a value has 64 KiB
@@ -176,7 +176,7 @@ class CsvSource:
     def _place(self) -> dict[str, Any]:
         return {"bytes": self._bytes, "line": self._line, "sha256": self._hash.hexdigest()}
 
-    def batches(self, rows: int, skip_bad: bool) -> Iterator[Rows]:
+    def batches(self, rows: int, skip_bad: bool) -> Iterator[SourceRows]:
         """The rest of the file."""
         limit = csv.field_size_limit()
         while True:
@@ -194,7 +194,7 @@ class CsvSource:
             if batch.bad and not skip_bad:
                 return
 
-    def _batch(self, most: int, skip_bad: bool) -> Rows | None:
+    def _batch(self, most: int, skip_bad: bool) -> SourceRows | None:
         """The next rows; None at the end."""
         reader = csv.reader(self._lines, strict=True)
         cells: list[list[str]] = []
@@ -238,7 +238,7 @@ class CsvSource:
             bad = sorted([*bad, *worse], key=lambda b: int(b.place.removeprefix("line ")))
         end, next_line = first_bad or (len(raw), line)
         self._advance(memoryview(raw)[:end], next_line - 1 - self._line)
-        return Rows(keys, values, bad, self._place(), self._bytes, negative)
+        return SourceRows(keys, values, bad, self._place(), self._bytes, negative)
 
     def _ragged(self, row: list[str]) -> str:
         expected = self._expected or len(self._chosen)

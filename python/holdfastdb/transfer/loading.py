@@ -22,7 +22,7 @@ from ..table import Table, require_table
 from .csvs import CsvSource
 from .formats import format_of
 from .resume_file import ResumeFile, boot_id, facts_of
-from .rows import BadRow, Rows, Source, rows_at_once
+from .rows import BadRow, Source, SourceRows, rows_at_once
 
 _BAD_KEPT = 1000
 _SOME_LENGTH = 1024  # bytes of a row of any length, to choose how many are taken at once
@@ -108,7 +108,7 @@ class _Load:
             )
         self.layout = held.joined(found)
 
-    def _keep_layout(self, rows: Rows) -> None:
+    def _keep_layout(self, rows: SourceRows) -> None:
         """Before the first change that the layout is of."""
         if self.layout is None:
             return
@@ -137,7 +137,7 @@ class _Load:
         self.place = found["place"]
         self.report = LoadReport(**{**found["counts"], "source": self.report.source, "resumed": True})
 
-    def take(self, rows: Rows, only_new: bool) -> None:
+    def take(self, rows: SourceRows, only_new: bool) -> None:
         """One batch. When this returns, the resume file knows of it."""
         report = self.report
         if len(rows.keys):

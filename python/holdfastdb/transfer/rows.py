@@ -37,7 +37,7 @@ class BadRow:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SourceRows:
     """Some rows of a source, in its order."""
 
     keys: np.ndarray
@@ -69,7 +69,7 @@ class Source(Protocol):
     def go_on(self, place: dict[str, Any]) -> None:
         """Continues behind rows that an earlier source of the same file gave. Raises InvalidArgument if it changed."""
 
-    def batches(self, rows: int, skip_bad: bool) -> Iterator[Rows]:
+    def batches(self, rows: int, skip_bad: bool) -> Iterator[SourceRows]:
         """The rest, at most so many rows at a time."""
 
     def close(self) -> None: ...
