@@ -14,7 +14,7 @@ namespace holdfast {
 inline constexpr std::uint32_t kVariableBytes = ~std::uint32_t{0};
 
 /// The properties of a table, stored in its pool. Only the number of slots changes later.
-struct Shape {
+struct TableProperties {
   std::uint32_t key_bytes = 8;    ///< 8, or another multiple of 8 up to 128; wider keys have a fingerprint
   std::uint32_t value_bytes = 8;  ///< 0 (a set) to 65536; values up to 8 bytes are stored in the slot
   // Both kVariableBytes: keys and values of any length up to 65536. Either both lengths are fixed or neither.
@@ -58,7 +58,7 @@ struct Tuning {
 
 /// Options of making a table: {.shape = {.value_bytes = 128, .capacity = 1'000'000}, .runtime = {.device = "cpu"}}.
 struct CreateOptions {
-  Shape shape = {};
+  TableProperties shape = {};
   Runtime runtime = {};
   Gpu gpu = {};
   Tuning tuning = {};

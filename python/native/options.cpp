@@ -10,18 +10,18 @@ namespace nb = nanobind;
 namespace holdfast::python {
 
 void bind_options(nb::module_& module) {
-  nb::class_<Shape>(module, "Shape")
-      .def_rw("key_bytes", &Shape::key_bytes)
-      .def_rw("value_bytes", &Shape::value_bytes)
+  nb::class_<TableProperties>(module, "TableProperties")
+      .def_rw("key_bytes", &TableProperties::key_bytes)
+      .def_rw("value_bytes", &TableProperties::value_bytes)
       .def_prop_rw(
-          "score", [](const Shape& shape) { return name(shape.score); },
-          [](Shape& shape, const std::string& score) { shape.score = score_from(score); })
-      .def_rw("capacity", &Shape::capacity)
-      .def_rw("max_bytes", &Shape::max_bytes)
-      .def_rw("levels", &Shape::levels)
-      .def_rw("hash_locations", &Shape::hash_locations)
-      .def_rw("slots", &Shape::slots)
-      .def_rw("seed", &Shape::seed);
+          "score", [](const TableProperties& shape) { return name(shape.score); },
+          [](TableProperties& shape, const std::string& score) { shape.score = score_from(score); })
+      .def_rw("capacity", &TableProperties::capacity)
+      .def_rw("max_bytes", &TableProperties::max_bytes)
+      .def_rw("levels", &TableProperties::levels)
+      .def_rw("hash_locations", &TableProperties::hash_locations)
+      .def_rw("slots", &TableProperties::slots)
+      .def_rw("seed", &TableProperties::seed);
   nb::class_<Runtime>(module, "Runtime")
       .def_rw("device", &Runtime::device)
       .def_rw("threads", &Runtime::threads)

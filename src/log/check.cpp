@@ -46,13 +46,13 @@ static void check_undo(CpuMemory& memory, const View<CpuMemory>& view, const poo
     return;
   }
   const std::uint64_t place = find_false_undo(memory, view, extents[0].bytes / 4);
-  if (place != Shape::none()) {
+  if (place != LogShape::none()) {
     report.errors.push_back("place " + std::to_string(place) + " has an entry that no transaction wrote");
   }
   report.checked.push_back("the undo entries of a transaction that was not finished");
 }
 
-CheckReport check(const Shape& shape, std::byte* data, const pool::PoolFile& pool) {
+CheckReport check(const LogShape& shape, std::byte* data, const pool::PoolFile& pool) {
   CpuMemory memory{pool::Persist()};
   std::vector<std::uint32_t> holds(shape.kind == LogKind::conventional ? shape.places() : 0);
   const View<CpuMemory> view = view_of(shape, data, holds.data());

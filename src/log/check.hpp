@@ -17,6 +17,6 @@ CheckReport report_on_region(bool clean);
 CheckReport check_tails(CpuMemory& memory, const View<CpuMemory>& view);
 
 /// The tails of a log of `pool` that is not open, and the undo entries of a transaction that a crash has left.
-CheckReport check(const Shape& shape, std::byte* data, const pool::PoolFile& pool);
+CheckReport check(const LogShape& shape, std::byte* data, const pool::PoolFile& pool);
 
 }  // namespace holdfast::log

@@ -19,13 +19,15 @@ static_assert(sizeof(LogHeader) == 48 && offsetof(LogHeader, kind) == 16 && offs
 
 /// The flag of a transaction is the first word of the data; the tails begin on the next page, the entries on one behind them.
 inline constexpr std::uint64_t kTailsAt = pool::kPage;
-inline std::uint64_t entries_at(const Shape& shape) {
+inline std::uint64_t entries_at(const LogShape& shape) {
   return kTailsAt + round_up(shape.places() * sizeof(std::uint32_t), pool::kPage);
 }
-inline std::uint64_t bytes_of(const Shape& shape) { return entries_at(shape) + shape.words() * sizeof(std::uint32_t); }
+inline std::uint64_t bytes_of(const LogShape& shape) {
+  return entries_at(shape) + shape.words() * sizeof(std::uint32_t);
+}
 
 /// What is wrong with a shape; empty: nothing.
-inline std::string flaw_in(const Shape& shape) {
+inline std::string flaw_in(const LogShape& shape) {
   const bool flat = shape.kind == LogKind::conventional;
   if (shape.entry_words == 0 || shape.entry_words > kMostEntryBytes / 4) return "entries have from 4 to 4,096 bytes";
   if (shape.capacity == 0 || shape.capacity > kMostEntries) return "a place has from 1 to 16,777,214 entries";
@@ -36,10 +38,10 @@ inline std::string flaw_in(const Shape& shape) {
   return {};
 }
 
-inline Shape shape_of(const LogHeader& header) {
+inline LogShape shape_of(const LogHeader& header) {
   return {static_cast<LogKind>(header.kind), header.entry_words, header.capacity, header.blocks, header.threads};
 }
-inline LogHeader header_of(const Shape& shape, bool eadr) {
+inline LogHeader header_of(const LogShape& shape, bool eadr) {
   return {{bytes_of(shape), eadr ? 1u : 0u, 0},
           static_cast<std::uint32_t>(shape.kind),
           shape.entry_words,

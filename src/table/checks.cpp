@@ -51,7 +51,7 @@ void check_parts(const Batch& batch, bool takes, bool accumulates) {
 
 }  // namespace
 
-gphash::TableShape shape_for(const Shape& wanted) {
+gphash::TableShape shape_for(const TableProperties& wanted) {
   if (!gphash::is_key_bytes(wanted.key_bytes)) {
     refuse("key_bytes is " + std::to_string(wanted.key_bytes) +
            ": keys have 8 bytes, or another multiple of 8 up to 128; pad shorter ones");

@@ -11,7 +11,7 @@
 namespace holdfast::table {
 
 /// The geometry for `capacity` items at a load of 0.9 at most. Throws InvalidArgument for options that no pool can have.
-gphash::TableShape shape_for(const Shape& wanted);
+gphash::TableShape shape_for(const TableProperties& wanted);
 
 /// Throws InvalidArgument for options that no cache can have.
 void check_cache(const CacheOptions& options);

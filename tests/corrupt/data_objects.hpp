@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kRegionWords = 1200;  ///< of 8 bytes: some pages
 inline constexpr unsigned kUpdates = 3;              ///< of a place, of places 0 and 33
 inline constexpr std::uint64_t kNewest = 3;          ///< save
 
-inline log::Shape undo_shape() { return {log::LogKind::hierarchical, 4, kUpdates + 1, 1, 64}; }
+inline log::LogShape undo_shape() { return {log::LogKind::hierarchical, 4, kUpdates + 1, 1, 64}; }
 
 /// A pool whose process was killed in a transaction of the region; saves 1 to 3 in copies 0 to 2.
 const std::string& data_bytes();

@@ -26,7 +26,7 @@ std::uint64_t data_at(std::uint32_t object, unsigned extent = 0) {
 
 /// Where a word of an entry of the undo log is.
 std::uint64_t undo_word(std::uint64_t place, std::uint32_t entry, std::uint32_t word) {
-  const log::Shape shape = undo_shape();
+  const log::LogShape shape = undo_shape();
   return data_at(kUndo) + log::entries_at(shape) +
          4 * (shape.first(place, entry) + std::uint64_t{word} * shape.stride());
 }
@@ -130,7 +130,7 @@ TEST(CorruptData, WhatLiesBehindTheTailIsNothing) {
     };
     for (const std::uint32_t word : {1u, 0xffff'ffffu, 0x0100'0001u, 0x4843'4b43u}) {
       all.push_back({"words " + std::to_string(word) + " in log " + std::to_string(object), [=](std::string& bytes) {
-                       const log::Shape shape = log::shape_of(header());
+                       const log::LogShape shape = log::shape_of(header());
                        for (std::uint64_t place = 0; place < shape.places(); ++place) {
                          std::uint32_t tail = 0;
                          std::memcpy(&tail, bytes.data() + data_at(object) + log::kTailsAt + 4 * place, sizeof tail);

@@ -7,7 +7,7 @@ namespace holdfast::log {
 namespace {
 
 TEST(LogAssertionDeathTest, PlacesAndEntriesAreThoseOfTheLog) {
-  const Shape shape{.entry_words = 2, .capacity = 3, .blocks = 1, .threads = 32};
+  const LogShape shape{.entry_words = 2, .capacity = 3, .blocks = 1, .threads = 32};
   EXPECT_EQ(shape.first(31, 2), std::uint64_t{2} * 2 * kLanes + 31);
   EXPECT_ASSERTION(shape.first(32, 0), "place < places");
   EXPECT_ASSERTION(shape.first(0, 3), "entry < capacity");

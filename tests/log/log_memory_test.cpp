@@ -65,7 +65,7 @@ class MinimalLog : public testing::TestWithParam<LogKind> {
   }
 
   MinimalMemory memory_;
-  Shape shape_;
+  LogShape shape_;
   std::uint32_t flag_ = 0;
   std::vector<std::uint32_t> tails_, entries_, shown_, holds_;
   View<MinimalMemory> view_;
@@ -80,7 +80,7 @@ TEST_P(MinimalLog, KeepsEntriesInOrder) {
   EXPECT_EQ(insert(memory_, view_, 0, entry, 2), LogStatus::full);
   EXPECT_EQ(remove(memory_, view_, 0), LogStatus::ok);
   shown_[0] = 0;
-  EXPECT_EQ(load_tails(memory_, view_), Shape::none());
+  EXPECT_EQ(load_tails(memory_, view_), LogShape::none());
   EXPECT_EQ(count(memory_, view_, 0), shape_.capacity - 1);
   ASSERT_EQ(read(memory_, view_, 0, entry, 2, 1), LogStatus::ok);
   EXPECT_EQ(entry[0], 1u);
@@ -96,7 +96,7 @@ TEST_P(MinimalLog, UndoesATransactionThatDidNotEnd) {
   ASSERT_EQ(update(memory_, view_, 0, data, 1, seven, 2, scratch), LogStatus::ok);
   ASSERT_EQ(update(memory_, view_, 0, data, 2, &eight, 1, scratch), LogStatus::ok);
   EXPECT_EQ(data[2], 8u);
-  EXPECT_EQ(find_false_undo(memory_, view_, 4), Shape::none());
+  EXPECT_EQ(find_false_undo(memory_, view_, 4), LogShape::none());
   EXPECT_TRUE(recover(memory_, view_, data, scratch));
   EXPECT_EQ(data[1], 2u);
   EXPECT_EQ(data[2], 3u);

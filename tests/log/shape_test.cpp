@@ -9,7 +9,8 @@ namespace holdfast::log {
 namespace {
 
 TEST(Shape, GivesEachWordAPlaceOfItsOwn) {
-  for (const Shape& shape : {Shape{LogKind::hierarchical, 3, 4, 2, 70}, Shape{LogKind::conventional, 3, 4, 7, 1}}) {
+  for (const LogShape& shape :
+       {LogShape{LogKind::hierarchical, 3, 4, 2, 70}, LogShape{LogKind::conventional, 3, 4, 7, 1}}) {
     std::set<std::uint64_t> seen;
     for (std::uint64_t place = 0; place < shape.places(); ++place) {
       for (std::uint32_t entry = 0; entry < shape.capacity; ++entry) {
@@ -25,23 +26,23 @@ TEST(Shape, GivesEachWordAPlaceOfItsOwn) {
 }
 
 TEST(Shape, PutsTheWordsOfAWarpSideBySide) {
-  const Shape shape{LogKind::hierarchical, 5, 2, 2, 64};
+  const LogShape shape{LogKind::hierarchical, 5, 2, 2, 64};
   for (std::uint32_t lane = 1; lane < 32; ++lane) EXPECT_EQ(shape.first(64 + lane, 1), shape.first(64, 1) + lane);
   EXPECT_EQ(shape.first(64, 1) % 32, 0u);
 }
 
 TEST(Shape, HasNoPlaceForALargerLaunch) {
-  const Shape shape{LogKind::hierarchical, 1, 1, 3, 70};
+  const LogShape shape{LogKind::hierarchical, 1, 1, 3, 70};
   EXPECT_EQ(shape.places(), 3u * 96);
   EXPECT_EQ(shape.place(2, 69, 128), 2u * 96 + 69);
-  EXPECT_EQ(shape.place(2, 70, 128), Shape::none());
-  EXPECT_EQ(shape.place(3, 0, 70), Shape::none());
-  const Shape partitions{LogKind::conventional, 1, 1, 1000, 1};
+  EXPECT_EQ(shape.place(2, 70, 128), LogShape::none());
+  EXPECT_EQ(shape.place(3, 0, 70), LogShape::none());
+  const LogShape partitions{LogKind::conventional, 1, 1, 1000, 1};
   EXPECT_EQ(partitions.place(5, 3, 256), (5 * 256 + 3) % 1000u);
 }
 
 TEST(Shape, KnowsADamagedTail) {
-  const Shape shape{LogKind::hierarchical, 1, 1000, 1, 32};
+  const LogShape shape{LogKind::hierarchical, 1, 1000, 1, 32};
   EXPECT_EQ(tail_of(0), 0u);
   for (std::uint32_t entries = 0; entries <= 1000; ++entries) {
     EXPECT_TRUE(is_tail(tail_of(entries), shape));

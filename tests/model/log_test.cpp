@@ -11,8 +11,8 @@ namespace {
 constexpr proof::NamedFlavour<Flavour> kMemories[] = {
     {Flavour::process, "process"}, {Flavour::power, "power"}, {Flavour::gpu, "gpu"}};
 
-Shape hierarchical(unsigned words, unsigned capacity) { return {LogKind::hierarchical, words, capacity, 1, 2}; }
-Shape conventional(unsigned words, unsigned capacity) { return {LogKind::conventional, words, capacity, 1, 1}; }
+LogShape hierarchical(unsigned words, unsigned capacity) { return {LogKind::hierarchical, words, capacity, 1, 2}; }
+LogShape conventional(unsigned words, unsigned capacity) { return {LogKind::conventional, words, capacity, 1, 1}; }
 
 std::vector<LogScenario> logs() {
   const Operation in0{Op::insert, 0}, in1{Op::insert, 1}, out0{Op::remove, 0}, out1{Op::remove, 1}, none0{Op::clear, 0};

@@ -10,7 +10,7 @@
 namespace holdfast::log {
 
 /// `holds`: of a conventional log one zero a place, else unused.
-inline View<CpuMemory> view_of(const Shape& shape, std::byte* data, std::uint32_t* holds) {
+inline View<CpuMemory> view_of(const LogShape& shape, std::byte* data, std::uint32_t* holds) {
   auto* const tails = reinterpret_cast<std::uint32_t*>(data + kTailsAt);
   auto* const entries = reinterpret_cast<std::uint32_t*>(data + entries_at(shape));
   return {shape, reinterpret_cast<std::uint32_t*>(data), tails, entries, tails, holds};

@@ -20,7 +20,7 @@ struct Operation {
 /// Each caller does its operations one after another.
 struct LogScenario {
   std::string name;
-  Shape shape;
+  LogShape shape;
   std::vector<std::vector<Operation>> callers;
 };
 
@@ -32,7 +32,7 @@ struct Update {
 /// Batches, each a transaction; in it every thread, with the place of its number, does its updates.
 struct TransactionScenario {
   std::string name;
-  Shape shape;
+  LogShape shape;
   unsigned data_words;
   std::vector<std::vector<std::vector<Update>>> batches;  ///< by batch, by thread
 };

@@ -88,7 +88,7 @@ class LogCallers : public proof::Callers, public proof::Watcher {
     ModelMemory memory(left_);
     const View<ModelMemory> view = left_.view();
     ++counts.recoveries;
-    if (load_tails(memory, view) != Shape::none()) return "a tail is damaged";
+    if (load_tails(memory, view) != LogShape::none()) return "a tail is damaged";
     List list;
     for (std::uint64_t place = 0; place < scenario_.shape.places(); ++place) {
       if (!left_.list(place, scenario_.shape.entry_words, list)) return "an entry is torn";

@@ -139,8 +139,8 @@ class TransactionCallers : public proof::Callers, public proof::Watcher {
     const View<ModelMemory> view = left_.view();
     std::uint32_t scratch[kMostWords];
     ++counts.recoveries;
-    if (load_tails(memory, view) != Shape::none()) return "after a crash a tail is damaged";
-    if (memory.load(view.flag) != 0 && find_false_undo(memory, view, scenario_.data_words) != Shape::none()) {
+    if (load_tails(memory, view) != LogShape::none()) return "after a crash a tail is damaged";
+    if (memory.load(view.flag) != 0 && find_false_undo(memory, view, scenario_.data_words) != LogShape::none()) {
       return "after a crash the log has an entry that no update made";
     }
     recover(memory, view, left_.data(), scratch);

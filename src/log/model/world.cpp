@@ -18,7 +18,7 @@ proof::Stores stores_of(Flavour flavour) {
   return flavour == Flavour::power ? proof::Stores::by_line : proof::Stores::by_word;
 }
 
-proof::ArenaPlan plan_of(const Shape& shape, unsigned data_words) {
+proof::ArenaPlan plan_of(const LogShape& shape, unsigned data_words) {
   proof::ArenaPlan plan;
   plan.words = kLineWords + lines(shape.places()) + lines(shape.words()) + lines(data_words);
   return plan;
@@ -26,7 +26,7 @@ proof::ArenaPlan plan_of(const Shape& shape, unsigned data_words) {
 
 }  // namespace
 
-World::World(Flavour flavour, const Shape& shape, unsigned data_words)
+World::World(Flavour flavour, const LogShape& shape, unsigned data_words)
     : proof::World(stores_of(flavour), plan_of(shape, data_words)),
       shape_(shape),
       tails_at_(kLineWords),

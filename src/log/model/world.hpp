@@ -43,7 +43,7 @@ static_assert(LogMemory<ModelMemory>);
 
 class World : public proof::World {
  public:
-  World(Flavour flavour, const Shape& shape, unsigned data_words);
+  World(Flavour flavour, const LogShape& shape, unsigned data_words);
 
   View<ModelMemory> view();
   std::uint64_t* data() { return durable_.words() + data_at_; }
@@ -56,7 +56,7 @@ class World : public proof::World {
 
  private:
   friend class ModelMemory;
-  const Shape shape_;
+  const LogShape shape_;
   unsigned tails_at_, entries_at_, data_at_;
   std::vector<std::uint32_t> shown_, holds_;
   std::array<const std::uint32_t*, kMostCallers> waits_ = {};

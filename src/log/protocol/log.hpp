@@ -23,7 +23,7 @@ namespace holdfast::log {
 template <LogMemory Memory>
 struct View {
   using Word = typename Memory::Word;
-  Shape shape;
+  LogShape shape;
   Word* flag = nullptr;   ///< of a transaction
   Word* tails = nullptr;  ///< one a place
   Word* entries = nullptr;
@@ -134,7 +134,7 @@ HOLDFAST_BOTH void clear_all(Memory& memory, const View<Memory>& view) {
   if (memory.keeps(Step::fence_after_truncate)) memory.fence();
 }
 
-/// Rebuilds the copy of the tails. Returns the first place with a damaged tail, or Shape::none().
+/// Rebuilds the copy of the tails. Returns the first place with a damaged tail, or LogShape::none().
 template <LogMemory Memory>
 HOLDFAST_BOTH std::uint64_t load_tails(Memory& memory, const View<Memory>& view) {
   for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
@@ -142,7 +142,7 @@ HOLDFAST_BOTH std::uint64_t load_tails(Memory& memory, const View<Memory>& view)
     if (!is_tail(tail, view.shape)) return place;
     memory.show(view.shown + place, entries_in(tail));
   }
-  return Shape::none();
+  return LogShape::none();
 }
 
 }  // namespace holdfast::log

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kMostThreads = 1024;            ///< of a block
 
 enum class LogKind : std::uint32_t { hierarchical = 0, conventional = 1 };
 
-struct Shape {
+struct LogShape {
   LogKind kind = LogKind::hierarchical;
   std::uint32_t entry_words = 1;  ///< of 4 bytes, at most
   std::uint32_t capacity = 1;     ///< entries of a place
@@ -55,7 +55,7 @@ HOLDFAST_BOTH inline std::uint32_t tail_of(std::uint32_t entries) {
   return entries | ((entries ^ entries >> 8 ^ entries >> 16) & 0xff) << 24;
 }
 HOLDFAST_BOTH inline std::uint32_t entries_in(std::uint32_t tail) { return tail & 0xff'ffff; }
-HOLDFAST_BOTH inline bool is_tail(std::uint32_t tail, const Shape& shape) {
+HOLDFAST_BOTH inline bool is_tail(std::uint32_t tail, const LogShape& shape) {
   return tail == tail_of(entries_in(tail)) && entries_in(tail) <= shape.capacity;
 }
 

@@ -86,7 +86,7 @@ HOLDFAST_BOTH void end(Memory& memory, const View<Memory>& view) {
   clear_all(memory, view);
 }
 
-/// The first place with an entry that no update of a region of `words` words made, or Shape::none(). Changes nothing.
+/// The first place with an entry that no update of a region of `words` words made, or LogShape::none(). Changes nothing.
 template <LogMemory Memory>
 HOLDFAST_BOTH std::uint64_t find_false_undo(Memory& memory, const View<Memory>& view, std::uint64_t words) {
   for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
@@ -99,7 +99,7 @@ HOLDFAST_BOTH std::uint64_t find_false_undo(Memory& memory, const View<Memory>& 
       }
     }
   }
-  return Shape::none();
+  return LogShape::none();
 }
 
 /// Undoes what one thread did: newest first, each durably before its entry goes.

@@ -13,9 +13,9 @@ namespace holdfast {
 
 namespace {
 
-log::Shape shape_for(const LogOptions& options) {
-  log::Shape shape{log::LogKind::hierarchical, options.entry_bytes / 4, options.capacity, options.blocks,
-                   options.threads};
+log::LogShape shape_for(const LogOptions& options) {
+  log::LogShape shape{log::LogKind::hierarchical, options.entry_bytes / 4, options.capacity, options.blocks,
+                      options.threads};
   if (options.partitions != 0) {
     shape.kind = log::LogKind::conventional;
     shape.blocks = options.partitions;
@@ -28,7 +28,7 @@ log::Shape shape_for(const LogOptions& options) {
 }
 
 /// In words, or 0: too many bytes, or no multiple of 4.
-std::uint32_t words_of(const log::Shape& shape, std::size_t bytes) {
+std::uint32_t words_of(const log::LogShape& shape, std::size_t bytes) {
   return bytes % 4 != 0 || bytes > std::size_t{shape.entry_words} * 4 ? 0 : static_cast<std::uint32_t>(bytes / 4);
 }
 
@@ -39,7 +39,7 @@ Log::Impl::Impl(std::unique_ptr<log::DataObject> data, bool gpu)
   if (shape_.kind == log::LogKind::conventional) holds_.resize(shape_.places());
   log::CpuMemory cpu = memory();
   const std::uint64_t damaged = log::load_tails(cpu, view());
-  if (damaged != log::Shape::none()) {
+  if (damaged != log::LogShape::none()) {
     throw PoolCorrupt(path + " is damaged: the tail of place " + std::to_string(damaged) +
                       " is none that was written; restore it from a copy");
   }

@@ -19,7 +19,7 @@ class Log::Impl : public table::MappedObject {
   Impl(std::unique_ptr<log::DataObject> object, bool gpu);
 
   using Entry = std::array<std::uint32_t, log::kMostEntryBytes / 4>;
-  const log::Shape& shape() const { return shape_; }
+  const log::LogShape& shape() const { return shape_; }
   /// Throws ObjectClosed.
   log::View<log::CpuMemory> view() const;
   log::CpuMemory memory() const { return log::CpuMemory(object().persist()); }
@@ -29,7 +29,7 @@ class Log::Impl : public table::MappedObject {
   LogHandle handle(Domain domain);
 
  private:
-  log::Shape shape_;
+  log::LogShape shape_;
   mutable std::vector<std::uint32_t> holds_;  ///< conventional
 #ifdef HOLDFAST_WITH_CUDA
   gpu::DeviceBuffer<std::uint32_t> shown_, held_;

@@ -15,7 +15,7 @@ namespace holdfast {
 namespace {
 
 void refuse_bad_undo(const std::string& path, std::uint64_t place) {
-  if (place == log::Shape::none()) return;
+  if (place == log::LogShape::none()) return;
   throw PoolCorrupt(path + " is damaged: place " + std::to_string(place) +
                     " has an entry that no transaction wrote; restore it from a copy");
 }
