@@ -103,7 +103,7 @@ Outcome drive_named(Target& target, std::uint64_t items, std::uint64_t operation
             .operations = operations,
             .batch = batch,
             .callers = callers,
-            .shape = shape_named(distribution),
+            .popularity = popularity_named(distribution),
             .theta = theta,
             .seed = seed,
             .key_seed = key_seed,
@@ -158,7 +158,7 @@ nb::dict fill_table(Target& target, std::uint64_t first, std::uint64_t last, std
 
 Array<std::uint64_t> draw(const std::string& distribution, std::uint64_t items, std::uint64_t count, double theta,
                           std::uint64_t seed) {
-  const Distribution source(shape_named(distribution), items, theta);
+  const Distribution source(popularity_named(distribution), items, theta);
   Random random(seed);
   std::vector<std::uint64_t> drawn(count);
   for (std::uint64_t i = 0; i < count; ++i) drawn[i] = source.draw(random, items, i);

@@ -101,7 +101,8 @@ Json study_locks(const Setup& setup) {
     const std::uint64_t lines = (mebibytes << 20) / sizeof(Cell);
     const AnonymousMemory memory(mebibytes << 20, true);
     for (const double theta : {0.0, 0.4, 0.8, 0.99, 1.09, 1.2}) {
-      const Distribution drawn(theta == 0 ? Shape::uniform : Shape::zipfian, lines, theta == 0 ? 0.99 : theta);
+      const Distribution drawn(theta == 0 ? Popularity::uniform : Popularity::zipfian, lines,
+                               theta == 0 ? 0.99 : theta);
       progress("locks: " + std::to_string(mebibytes) + " MiB, theta " + std::to_string(theta));
       std::vector<double> locked, added;
       for (unsigned i = 0; i < setup.repetitions; ++i) {

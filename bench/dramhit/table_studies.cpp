@@ -124,7 +124,7 @@ Json study_skew(const Setup& setup) {
     for (const double theta : {0.0, 0.4, 0.8, 0.99, 1.09, 1.2}) {
       progress("skew: theta " + std::to_string(theta));
       const std::uint64_t drawn = items - items / 16;
-      const Distribution zipfian(Shape::zipfian, drawn, theta == 0 ? 0.99 : theta);
+      const Distribution zipfian(Popularity::zipfian, drawn, theta == 0 ? 0.99 : theta);
       Asked asked;
       asked.distribution = theta == 0 ? nullptr : &zipfian;
       std::vector<SkewedRun> turns;

@@ -33,26 +33,26 @@ Zipfian::Zipfian(std::uint64_t n, double theta) : n_(n), theta_(theta) {
 Permutation::Permutation(std::uint64_t n)
     : n_(n), mask_(std::bit_ceil(std::max<std::uint64_t>(n, 2)) - 1), shift_((std::bit_width(mask_) + 1) / 2) {}
 
-Shape shape_named(const std::string& name) {
-  if (name == "uniform") return Shape::uniform;
-  if (name == "zipfian") return Shape::zipfian;
-  if (name == "latest") return Shape::latest;
-  if (name == "each") return Shape::each;
+Popularity popularity_named(const std::string& name) {
+  if (name == "uniform") return Popularity::uniform;
+  if (name == "zipfian") return Popularity::zipfian;
+  if (name == "latest") return Popularity::latest;
+  if (name == "each") return Popularity::each;
   throw InvalidArgument("no distribution '" + name + "'; use uniform, zipfian, latest or each");
 }
 
-Distribution::Distribution(Shape shape, std::uint64_t n, double theta)
-    : shape_(shape),
+Distribution::Distribution(Popularity popularity, std::uint64_t n, double theta)
+    : popularity_(popularity),
       n_(std::max<std::uint64_t>(n, 1)),
-      zipfian_(shape == Shape::zipfian || shape == Shape::latest ? n_ : 1, theta),
+      zipfian_(popularity == Popularity::zipfian || popularity == Popularity::latest ? n_ : 1, theta),
       permutation_(n_) {}
 
 std::uint64_t Distribution::draw(Random& random, std::uint64_t newest, std::uint64_t turn) const {
-  switch (shape_) {
-    case Shape::uniform: return random.below(n_);
-    case Shape::zipfian: return permutation_(zipfian_.draw(random));
-    case Shape::latest: return newest - 1 - zipfian_.draw(random);
-    case Shape::each: return permutation_(turn % n_);
+  switch (popularity_) {
+    case Popularity::uniform: return random.below(n_);
+    case Popularity::zipfian: return permutation_(zipfian_.draw(random));
+    case Popularity::latest: return newest - 1 - zipfian_.draw(random);
+    case Popularity::each: return permutation_(turn % n_);
   }
   return 0;
 }

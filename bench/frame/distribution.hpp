@@ -61,20 +61,20 @@ class Permutation {
   unsigned shift_;
 };
 
-enum class Shape : std::uint8_t { uniform, zipfian, latest, each };
+enum class Popularity : std::uint8_t { uniform, zipfian, latest, each };
 
 /// "uniform", "zipfian", "latest" or "each"; throws InvalidArgument.
-Shape shape_named(const std::string& name);
+Popularity popularity_named(const std::string& name);
 
 /// Draws items of a table that holds items 0..n-1.
 class Distribution {
  public:
-  Distribution(Shape shape, std::uint64_t n, double theta);
+  Distribution(Popularity popularity, std::uint64_t n, double theta);
   /// `newest`: how many items the caller knows to be there (latest); `turn`: which draw this is (each).
   std::uint64_t draw(Random& random, std::uint64_t newest, std::uint64_t turn) const;
 
  private:
-  Shape shape_;
+  Popularity popularity_;
   std::uint64_t n_;
   Zipfian zipfian_;
   Permutation permutation_;

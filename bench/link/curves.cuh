@@ -107,15 +107,15 @@ inline std::uint64_t items_until_growth(Bench& bench) {
 
 /// GPHash Figure 13: configurations of some 12.6 M slots: how full each gets, and how fast it is searched nearly that full.
 inline Json shapes_study(Setup setup) {
-  struct Shape {
+  struct Configuration {
     std::uint32_t levels, hashes, slots;
   };
-  constexpr Shape kShapes[] = {{1, 2, 8}, {1, 2, 16}, {1, 4, 8}, {2, 1, 8}, {2, 1, 16},
+  constexpr Configuration kShapes[] = {{1, 2, 8}, {1, 2, 16}, {1, 4, 8}, {2, 1, 8}, {2, 1, 16},
                                {2, 2, 4}, {2, 2, 8},  {4, 1, 8}, {4, 2, 2}, {4, 2, 4}};
   setup.spare = 0;
   Json shapes = Json::array();
   bool failed = false;
-  for (const Shape shape : kShapes) {
+  for (const Configuration shape : kShapes) {
     setup.levels = shape.levels;
     setup.hash_locations = shape.hashes;
     setup.slots = shape.slots;

@@ -119,7 +119,7 @@ class Callers {
 };
 
 Json sets(const Setup& setup) {
-  const Distribution uniform(Shape::uniform, setup.items, 0.99), zipfian(Shape::zipfian, setup.items, 0.99);
+  const Distribution uniform(Popularity::uniform, setup.items, 0.99), zipfian(Popularity::zipfian, setup.items, 0.99);
   Json rows = Json::array();
   for (const DataSet& set : kDataSets) {
     std::vector<double> load, again, get, get_zipfian, mixed, one_get, one_set;

@@ -23,7 +23,7 @@ void check(const Spec& spec) {
   const bool all_new =
       spec.share[static_cast<unsigned>(Kind::insert)] + spec.share[static_cast<unsigned>(Kind::absent_read)] > 1 - 1e-9;
   if (spec.items == 0 && !all_new) throw InvalidArgument("the workload needs items; load the table first");
-  if (spec.shape == Shape::each && spec.operations > spec.items && !all_new) {
+  if (spec.popularity == Popularity::each && spec.operations > spec.items && !all_new) {
     throw InvalidArgument("distribution 'each' names every item at most once: operations must not exceed items");
   }
   if (spec.items + spec.operations >= kAbsentItem) throw InvalidArgument("too many items");
@@ -56,7 +56,7 @@ class Failures {
 
 Outcome drive(Target& target, const Spec& spec) {
   check(spec);
-  const Distribution distribution(spec.shape, spec.items, spec.theta);
+  const Distribution distribution(spec.popularity, spec.items, spec.theta);
   std::vector<std::unique_ptr<Caller>> callers;
   for (unsigned c = 0; c < spec.callers; ++c) {
     callers.push_back(std::make_unique<Caller>(target, spec, distribution, c));

@@ -22,7 +22,7 @@ struct Spec {
   std::size_t batch = 4096;
   unsigned callers = 1;                   ///< threads that submit batches
   std::array<double, kKinds> share = {};  ///< of each Kind; their sum is 1
-  Shape shape = Shape::uniform;
+  Popularity popularity = Popularity::uniform;
   double theta = 0.99;
   std::uint64_t seed = 1;      ///< of the draws
   std::uint64_t key_seed = 1;  ///< of the key space

@@ -6,7 +6,7 @@ namespace holdfast::gphash::model {
 /// A value's columns change alone: what is there is copied into a fresh cell, or read from the slot, under the key's claim.
 void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   if (items.key_words > 1) return;  // columns do not see keys
-  Shape shape = two_levels(items);
+  ModelShape shape = two_levels(items);
   shape.columns = true;
   const std::uint64_t k = colliding_keys(shape, 1)[0];
   const auto of_column = [](unsigned column, Operation operation) {
@@ -39,7 +39,7 @@ void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items)
 /// Columns change in phases: of each value that is there all is read before anything is written.
 void add_column_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   if (flavour != Flavour::resident || items.key_words > 1) return;
-  Shape shape = two_levels(items);
+  ModelShape shape = two_levels(items);
   shape.columns = true;
   const auto k = colliding_keys(shape, 2);
   const auto phased = [](unsigned column, std::vector<Operation> operations) {

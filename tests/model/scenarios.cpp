@@ -16,7 +16,7 @@ Operation made(Op op, std::uint64_t key, std::uint64_t value) {
   return operation;
 }
 
-gphash::View<gphash::RuntimeShape> view_of(const Shape& shape) {
+gphash::View<gphash::RuntimeShape> view_of(const ModelShape& shape) {
   gphash::View<gphash::RuntimeShape> view;
   // Here keys of variable length are no more than their hashes, as wide ones are.
   view.shape = {shape.levels, shape.hashes, shape.slots, shape.variable ? kKeyWords : shape.key_words};
@@ -27,7 +27,7 @@ gphash::View<gphash::RuntimeShape> view_of(const Shape& shape) {
 
 }  // namespace
 
-Candidates candidates_of(const Shape& shape, std::uint64_t key) {
+Candidates candidates_of(const ModelShape& shape, std::uint64_t key) {
   std::uint64_t words[kKeyWords];
   encode_key(key, shape, words);
   const auto word = [&](unsigned i) { return words[i]; };
@@ -36,13 +36,13 @@ Candidates candidates_of(const Shape& shape, std::uint64_t key) {
   return {view_of(shape), {hash_words(shape.key_words, shape.seed, word), nullptr, false}};
 }
 
-std::uint64_t bucket(const Shape& shape, std::uint64_t key, unsigned rank, unsigned j) {
+std::uint64_t bucket(const ModelShape& shape, std::uint64_t key, unsigned rank, unsigned j) {
   return candidates_of(shape, key).bucket(view_of(shape), rank, j);
 }
 
 Submission one(Operation operation) { return {{operation}, false}; }
 
-std::string suffix(const Shape& shape) {
+std::string suffix(const ModelShape& shape) {
   if (shape.variable) return ", variable-length pairs";
   if (shape.score != Score::none) return std::string(", ") + name(shape.score);
   return std::string(shape.key_words > 1 ? ", wide keys" : "") +
@@ -51,7 +51,7 @@ std::string suffix(const Shape& shape) {
 
 namespace {
 
-bool same_buckets(const Shape& shape, std::uint64_t a, std::uint64_t b) {
+bool same_buckets(const ModelShape& shape, std::uint64_t a, std::uint64_t b) {
   for (unsigned rank = 0; rank < shape.levels; ++rank) {
     for (unsigned j = 0; j < shape.hashes; ++j) {
       if (bucket(shape, a, rank, j) != bucket(shape, b, rank, j)) return false;
@@ -78,22 +78,22 @@ Operation find_or_insert(std::uint64_t key, std::uint64_t value) { return made(O
 Operation insert_and_find(std::uint64_t key, std::uint64_t value) { return made(Op::insert_and_find, key, value); }
 
 namespace {
-void set_variable(Shape& shape, const Items& items) {
+void set_variable(ModelShape& shape, const Items& items) {
   shape.variable = items.variable;
   if (items.variable) shape.cells = 5;  // slabs: their directory, and four
 }
 }  // namespace
 
-Shape two_levels(const Items& items) {
-  Shape shape;
+ModelShape two_levels(const Items& items) {
+  ModelShape shape;
   shape.value_bytes = items.value_bytes;
   shape.key_words = items.key_words;
   set_variable(shape, items);
   return shape;
 }
 
-Shape one_level(const Items& items) {
-  Shape shape;
+ModelShape one_level(const Items& items) {
+  ModelShape shape;
   shape.levels = 1;
   shape.value_bytes = items.value_bytes;
   shape.key_words = items.key_words;
@@ -110,7 +110,7 @@ std::vector<std::uint64_t> keys_where(
   return keys;
 }
 
-std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count) {
+std::vector<std::uint64_t> colliding_keys(const ModelShape& shape, unsigned count) {
   if (shape.key_words > 1 || shape.variable) {
     auto keys = keys_where(
         1, [&](const auto&, std::uint64_t key) { return bucket(shape, key, 0, 0) != bucket(shape, key, 0, 1); });
@@ -127,7 +127,7 @@ std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count) {
 std::vector<Scenario> pairs(Flavour flavour) {
   std::vector<Scenario> scenarios;
   for (const Items items : {Items{kInCells}, Items{kInSlots}, Items{kInCells, 2}, kPairs}) {
-    const Shape shape = two_levels(items);
+    const ModelShape shape = two_levels(items);
     const auto keys = colliding_keys(shape, 2);
     for (const Op a : kAll) {
       for (const Op b : kAll) {
@@ -160,7 +160,7 @@ std::vector<Scenario> quadruples(Flavour flavour, unsigned one_in) {
   std::vector<Scenario> scenarios;
   unsigned number = 0;
   for (const Items items : {Items{kInCells}, Items{kInSlots}, Items{kInCells, 2}}) {
-    const Shape shape = two_levels(items);
+    const ModelShape shape = two_levels(items);
     const auto keys = colliding_keys(shape, 2);
     for (unsigned code = 0; code < 256; ++code) {
       const Op ops[] = {kFew[code & 3], kFew[code >> 2 & 3], kFew[code >> 4 & 3], kFew[code >> 6 & 3]};

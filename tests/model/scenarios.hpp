@@ -33,22 +33,22 @@ struct Items {
 };
 inline constexpr Items kPairs{kInCells, 1, true};
 
-Shape two_levels(const Items& items);  ///< 2L-2H-2S with 2 + 1 buckets: all keys share one stripe
-Shape one_level(const Items& items);   ///< 1L-2H-2S with 2 buckets, a stripe each
+ModelShape two_levels(const Items& items);  ///< 2L-2H-2S with 2 + 1 buckets: all keys share one stripe
+ModelShape one_level(const Items& items);   ///< 1L-2H-2S with 2 buckets, a stripe each
 
 using Candidates = gphash::Candidates<gphash::RuntimeShape>;
 /// Where a key may lie.
-Candidates candidates_of(const Shape& shape, std::uint64_t key);
-std::uint64_t bucket(const Shape& shape, std::uint64_t key, unsigned rank, unsigned j);
+Candidates candidates_of(const ModelShape& shape, std::uint64_t key);
+std::uint64_t bucket(const ModelShape& shape, std::uint64_t key, unsigned rank, unsigned j);
 /// What a scenario's name says of its items.
-std::string suffix(const Shape& shape);
+std::string suffix(const ModelShape& shape);
 /// A scenario of that shape, without operations.
-Scenario blank(const std::string& name, Flavour flavour, const Shape& shape);
+Scenario blank(const std::string& name, Flavour flavour, const ModelShape& shape);
 /// A batch of one.
 Submission one(Operation operation);
 
 /// Keys that hash as they should: same candidate buckets in the same order, and the same tag; wide ones all 64 bits of the hash.
-std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count);
+std::vector<std::uint64_t> colliding_keys(const ModelShape& shape, unsigned count);
 /// `count` keys for which `fits(candidates so far, candidate)` holds.
 std::vector<std::uint64_t> keys_where(
     unsigned count, const std::function<bool(const std::vector<std::uint64_t>&, std::uint64_t)>& fits);

@@ -14,7 +14,7 @@ Operation (*combiner(const Items& items))(std::uint64_t, std::uint64_t) {
 }
 
 void add_reuse(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
-  const Shape shape = two_levels(items);
+  const ModelShape shape = two_levels(items);
   const auto k = colliding_keys(shape, 2);
   Scenario scenario = blank("a slot is erased and filled again under a search", flavour, shape);
   scenario.setup = {insert(k[0], 1)};
@@ -27,7 +27,7 @@ void add_reuse(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   to.push_back(scenario);
 
   // Two keys of two stripes and one tag, so that what the tag of the one says can be taken for the other.
-  const Shape spread = one_level(items);
+  const ModelShape spread = one_level(items);
   const auto twins = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
     if (bucket(spread, key, 0, 0) != before.size() || bucket(spread, key, 0, 1) != 0) return false;
     return before.empty() || candidates_of(spread, before[0]).tag() == candidates_of(spread, key).tag();
@@ -52,7 +52,7 @@ void add_reuse(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
 }
 
 void add_runs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
-  Shape shape = two_levels(items);
+  ModelShape shape = two_levels(items);
   shape.cells = items.variable ? 6 : 10;
   const auto k = colliding_keys(shape, 2);
   const auto combine = combiner(items);
@@ -84,7 +84,7 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
 /// Batches in phases, under searches: of one operation, and mixed. Searches look at copies of slots, or into the pool.
 void add_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   if (!is_gpu(flavour) || (items.variable && flavour != Flavour::resident)) return;
-  Shape shape = two_levels(items);
+  ModelShape shape = two_levels(items);
   shape.cells = items.variable ? 6 : 10;
   const auto k = colliding_keys(shape, 3);
   const auto phased = [](std::vector<Operation> operations) { return Submission{std::move(operations), false, true}; };
@@ -143,7 +143,7 @@ void add_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) 
 
 /// All slots of one key's candidates are taken, by keys of which one can move.
 void add_moves(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
-  const Shape shape = one_level(items);
+  const ModelShape shape = one_level(items);
   // Two buckets of two slots. x and m can lie in both; s lies in bucket 0 alone, so that bucket 1 keeps an empty slot.
   const auto at = [&](std::uint64_t key, std::uint64_t first, std::uint64_t second) {
     return bucket(shape, key, 0, 0) == first && bucket(shape, key, 0, 1) == second;
@@ -188,10 +188,10 @@ void add_moves(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
 
 /// Slabs get classes and change them. Values 1 and 4 are of one class, 2 and 8 of another.
 void add_slabs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
-  const Shape shape = two_levels(items);
+  const ModelShape shape = two_levels(items);
   const auto k = colliding_keys(shape, 3);
   // Two keys of two stripes, whose inserts run side by side.
-  const Shape spread = one_level(items);
+  const ModelShape spread = one_level(items);
   const auto apart = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
     return bucket(spread, key, 0, 0) == before.size();
   });
@@ -215,7 +215,7 @@ void add_slabs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
 /// Batches of pairs in phases, under searches. Values whose remainder by 3 is 2 have two words, and so a larger class.
 void add_pair_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   if (flavour != Flavour::resident) return;
-  Shape shape = two_levels(items);
+  ModelShape shape = two_levels(items);
   shape.cells = 6;
   const auto k = colliding_keys(shape, 3);
   const auto phased = [](std::vector<Operation> operations) { return Submission{std::move(operations), false, true}; };
@@ -241,7 +241,7 @@ void add_pair_phases(std::vector<Scenario>& to, Flavour flavour, const Items& it
 
 /// Cells keep scores behind values of one word. A batch's step is 100 more than its first value.
 void add_scores(std::vector<Scenario>& to, Flavour flavour, Score score) {
-  Shape shape = two_levels({kInSlots});
+  ModelShape shape = two_levels({kInSlots});
   shape.score = score;
   const auto k = colliding_keys(shape, 2);
   const auto stamp = [&](Operation& operation, std::uint64_t first) {
@@ -290,7 +290,7 @@ void add_scores(std::vector<Scenario>& to, Flavour flavour, Score score) {
 /// A piece of `erase_if`: a look at some items, and a batch of erases. Other changes wait from the one to the other; searches do not.
 void add_selected(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   if (items.key_words > 1) return;  // hundreds of thousands of states
-  const Shape shape = two_levels(items);
+  const ModelShape shape = two_levels(items);
   const auto k = colliding_keys(shape, 2);
   Scenario scenario = blank("a piece is looked at and some of it erased, under searches", flavour, shape);
   scenario.setup = {insert(k[0], 1), insert(k[1], 2), insert(kReserved, 4)};
@@ -301,7 +301,7 @@ void add_selected(std::vector<Scenario>& to, Flavour flavour, const Items& items
 }
 
 void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
-  Shape shape = two_levels(items);
+  ModelShape shape = two_levels(items);
   shape.slots = 1;
   shape.spare_levels = 2;
   shape.cells = items.variable ? 6 : 10;
@@ -319,7 +319,7 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) 
                        Submission{{insert(keys[4], 16), insert(keys[5], 32), assign(keys[2], 256)}, false}}};
   to.push_back(scenario);
   // Keys of one bucket at the next level too: the resize finds no slot and needs a further level.
-  Shape deep = one_level(items);
+  ModelShape deep = one_level(items);
   deep.slots = 1;
   deep.top_level = 0;
   deep.spare_levels = 3;
@@ -360,7 +360,7 @@ void add_moved_scores(std::vector<Scenario>& to, Flavour flavour) {
 
 }  // namespace
 
-Scenario blank(const std::string& name, Flavour flavour, const Shape& shape) {
+Scenario blank(const std::string& name, Flavour flavour, const ModelShape& shape) {
   Scenario scenario;
   scenario.name = name + suffix(shape);
   scenario.flavour = flavour;

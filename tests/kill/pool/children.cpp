@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t kMostSlots = 4096;  ///< of a table that is made to grow
 
-CreateOptions create_options(const Shared& shared, const Shape& shape) {
+CreateOptions create_options(const Shared& shared, const TableSizes& shape) {
   const PoolRound& round = shared.part<PoolShared>().round;
   CreateOptions options;
   options.shape.key_bytes = shape.key_bytes;
@@ -137,7 +137,7 @@ class Caller {
   }
 
   void create(PoolEntry& entry) {
-    const Shape shape = shape_of(entry.seed);
+    const TableSizes shape = shape_of(entry.seed);
     CreateOptions options = create_options(shared_, shape);
     options.overwrite = entry.call == PoolCall::replace;
     if (options.overwrite) close(entry.name);

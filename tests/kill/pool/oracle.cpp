@@ -179,7 +179,7 @@ PoolOracle::Found PoolOracle::index(const PoolFound& found) {
 }
 
 void PoolOracle::compare(const std::string& name, const Known& known, const FoundTable& found) {
-  const Shape& shape = known.shape;
+  const TableSizes& shape = known.shape;
   expect(found.number == known.number,
          name + " is another object: number " + std::to_string(found.number) + ", not " + std::to_string(known.number));
   expect(found.key_bytes == shape.key_bytes && found.value_bytes == shape.value_bytes, name + " has another shape");

@@ -38,7 +38,7 @@ class PoolOracle : Findings {
  private:
   struct Known {
     std::uint32_t number = 0;
-    Shape shape;
+    TableSizes shape;
     std::uint64_t slots = 0;  ///< at least
     std::map<std::uint32_t, std::string> items;
   };

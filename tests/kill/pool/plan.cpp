@@ -30,11 +30,11 @@ std::string object_name(std::uint32_t index) {
   }
 }
 
-Shape shape_of(std::uint64_t seed) {
+TableSizes shape_of(std::uint64_t seed) {
   constexpr std::array<std::uint32_t, 6> kKeyBytes{8, 8, 8, 16, 32, kVariableBytes};
   constexpr std::array<std::uint32_t, 5> kValueBytes{0, 8, 12, 100, 400};
   Random random(mix(seed, 0x7368));
-  Shape shape;
+  TableSizes shape;
   shape.key_bytes = kKeyBytes[random.below(kKeyBytes.size())];
   shape.value_bytes = kValueBytes[random.below(kValueBytes.size())];
   if (shape.key_bytes == kVariableBytes) shape.value_bytes = kVariableBytes;

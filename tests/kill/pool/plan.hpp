@@ -36,12 +36,12 @@ PoolRound make_pool_round(std::uint64_t seed);
 std::string object_name(std::uint32_t index);
 
 /// What a table is made like.
-struct Shape {
+struct TableSizes {
   std::uint32_t key_bytes = 8, value_bytes = 0;  ///< or both kVariableBytes
   std::uint64_t capacity = 0;
-  bool operator==(const Shape&) const = default;
+  bool operator==(const TableSizes&) const = default;
 };
-Shape shape_of(std::uint64_t seed);
+TableSizes shape_of(std::uint64_t seed);
 /// How long the values of a table are that has any length, as its writers use it.
 std::uint32_t value_width(std::uint32_t value_bytes);
 /// Of a table's hash, which some keys depend on.

@@ -21,7 +21,7 @@ struct Submission {
 struct Scenario {
   std::string name;
   Flavour flavour = Flavour::power;
-  Shape shape;
+  ModelShape shape;
   std::vector<Operation> setup;  ///< one after another, before the callers start
   std::vector<std::vector<Submission>> callers;
   bool may_be_full = false;  ///< `no_space` is an answer

@@ -38,7 +38,7 @@ ModelPool::ModelPool(World& world) : world_(world) {
   const Directory& newer = copies[second];
   DirectoryMemory memory{world};
   if (!(copies[0] == copies[1])) pool::write_copy(memory, copy_of(world, !second), newer);
-  const Shape& shape = world.shape();
+  const ModelShape& shape = world.shape();
   table_.levels = shape.levels;
   table_.hash_locations = shape.hashes;
   table_.slots = shape.slots;

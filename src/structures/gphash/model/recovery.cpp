@@ -206,7 +206,7 @@ class Recovery::SecondCrashes : public Watcher {
   std::vector<Check>& checks_;
 };
 
-Recovery::Recovery(Flavour flavour, const Shape& shape, std::vector<std::uint64_t> keys, bool thorough)
+Recovery::Recovery(Flavour flavour, const ModelShape& shape, std::vector<std::uint64_t> keys, bool thorough)
     : flavour_(flavour),
       shape_(shape),
       keys_(std::move(keys)),

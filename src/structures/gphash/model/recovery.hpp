@@ -31,7 +31,7 @@ Recovered inspect(World& world, cpu::Driver& driver, const gphash::Layout& layou
 class Recovery {
  public:
   /// `keys`: all that images may hold, and some that they do not: with those the table is filled after recovery.
-  Recovery(Flavour flavour, const Shape& shape, std::vector<std::uint64_t> keys, bool thorough);
+  Recovery(Flavour flavour, const ModelShape& shape, std::vector<std::uint64_t> keys, bool thorough);
   ~Recovery();
 
   const std::vector<std::uint64_t>& keys() const { return keys_; }
@@ -73,7 +73,7 @@ class Recovery {
   bool deserves_more(const Image& image, std::uint64_t hash) const;
 
   Flavour flavour_;
-  Shape shape_;
+  ModelShape shape_;
   std::vector<std::uint64_t> keys_;
   bool thorough_;
   World world_;

@@ -12,7 +12,7 @@ namespace holdfast::gphash::model {
 
 namespace {
 
-Regions regions_of(const Shape& shape) {
+Regions regions_of(const ModelShape& shape) {
   Regions regions;
   regions.slots_begin = kDirectoryWords;
   unsigned slots = 1;
@@ -74,7 +74,7 @@ proof::ArenaPlan plan_of(const Regions& regions, Flavour flavour) {
   return plan;
 }
 
-void encode_key(std::uint64_t number, const Shape& shape, std::uint64_t* words) {
+void encode_key(std::uint64_t number, const ModelShape& shape, std::uint64_t* words) {
   words[0] = number;
   if (shape.key_words == 1 && !shape.variable) return;
   const std::uint64_t first = number & 0xffff'ffff;
@@ -92,7 +92,7 @@ const char* name(Access access) {
   return kNames[static_cast<unsigned>(access)];
 }
 
-World::World(Flavour flavour, const Shape& shape)
+World::World(Flavour flavour, const ModelShape& shape)
     : proof::World(stores_of(flavour), plan_of(regions_of(shape), flavour)),
       flavour_(flavour),
       shape_(shape),

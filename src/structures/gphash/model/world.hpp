@@ -50,7 +50,7 @@ struct Regions {
 proof::ArenaPlan plan_of(const Regions& regions, Flavour flavour);
 
 /// The table that a scenario runs on.
-struct Shape {
+struct ModelShape {
   unsigned levels = 2, hashes = 2, slots = 2, top_level = 1;
   unsigned spare_levels = 0;  ///< space in the arena above the top level
   unsigned key_words = 1;     ///< 2: wide keys
@@ -66,7 +66,7 @@ struct Shape {
 
 /// The words of a key that a scenario gives as a number. Of wide keys, those whose numbers agree in the lower 32 bits have one
 /// hash, all 64 bits of it (core/hash.hpp), so one fingerprint.
-void encode_key(std::uint64_t number, const Shape& shape, std::uint64_t* words);
+void encode_key(std::uint64_t number, const ModelShape& shape, std::uint64_t* words);
 inline constexpr unsigned kKeyWords = 2;  ///< at most, of a key in the model
 inline constexpr unsigned kMaxModelSlabs = 16;
 inline constexpr unsigned kModelSlabBits = 7;  ///< a slab holds three of the smaller pairs, or two of the larger
@@ -86,7 +86,7 @@ struct Event {
 /// A backend in which every access is an event. One at a time is current: the memory policy has no state.
 class World : public proof::World {
  public:
-  World(Flavour flavour, const Shape& shape);
+  World(Flavour flavour, const ModelShape& shape);
 
   /// The pool is `image`, and everything volatile is as after a restart: zero, with no cell free.
   void load(const Image& image);
@@ -104,7 +104,7 @@ class World : public proof::World {
   Snapshot settle();
   void load(const Snapshot& snapshot);
 
-  const Shape& shape() const { return shape_; }
+  const ModelShape& shape() const { return shape_; }
   Flavour flavour() const { return flavour_; }
   const Regions& regions() const { return regions_; }
   /// Addresses level `top_level` and those below it, with tags in the world's own volatile words.
@@ -197,7 +197,7 @@ class World : public proof::World {
   std::uint64_t free_slab() const;
 
   Flavour flavour_;
-  Shape shape_;
+  ModelShape shape_;
   Regions regions_;
   std::vector<std::uint64_t> volatile_;
   std::uint64_t volatile_hash_ = 0;
