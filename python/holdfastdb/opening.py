@@ -1,7 +1,7 @@
-"""How tables are created and opened, and the options of these calls.
+"""Creates and opens tables, and declares the options of these calls.
 
-An option is declared here alone: its type in a TypedDict, its check where the native record is filled, its text in
-`TableFile`. Its default is the native record's, which is C++'s (include/holdfast/options.hpp).
+An option has its type in a TypedDict, its check where the native record is filled, and its text in `TableFile`. Its
+default is that of the native record (include/holdfast/options.hpp).
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ MODES = ("r", "r+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gpu:
-    """What a table keeps in GPU memory, given as `gpu=`. Ignored where the CPU works on the table."""
+    """Copies of a table in GPU memory, the option `gpu=`. Ignored if the backend is the CPU."""
 
     memory: int | None = None
-    """Bytes that copies of the pool's buckets may take: 16 a slot of 8-byte keys. If not all fit, as many are kept as
-    do; of the others, searches read the slot that they need in the pool. None: half of what is free."""
+    """Limit of the copies of buckets, in bytes; a slot of 8-byte keys takes 16. Buckets that do not fit have no copy.
+    None: half of the free GPU memory."""
     bucket_cache: float = 1
-    """The part of all buckets that have a copy at most, as far as `memory` goes: 0 (none) to 1 (all). What has no copy
-    is read in the pool, over the link."""
+    """Largest share of all buckets that have a copy, within `memory`: 0 (none) to 1 (all). Other buckets are read from
+    the pool, over the link."""
     value_cache: float = 0
-    """The part of all values that have a copy, which searches read instead of the pool: 0 (none) to 1 (all, loaded at
-    once). Changes are written to the pool first, and then to the copy."""
+    """Share of all values that have a copy, which searches read instead of the pool: 0 (none) to 1 (all, loaded at
+    open). Changes are written to the pool first, and then to the copy."""
     value_memory: int | None = None
-    """Bytes that copies of values may take; where not all fit, fewer are kept. None: half of what is free."""
+    """Limit of the copies of values, in bytes. None: half of the free GPU memory."""
     cache_policy: Literal["lfu", "lru", "random"] = "lfu"
-    """Which buckets and values have a copy, where not all have: "lfu", those searched for most often; "lru", last;
-    "random". They are chosen by `Table.load_cache`, and automatically during searches. A table begins with copies of
-    the first buckets, and of no values."""
+    """How `Table.load_cache` and automatic loads choose the buckets and values that have copies, if not all have:
+    "lfu", those searched for most often; "lru", most recently; "random". After opening, the first buckets have copies,
+    and no values."""
 
 
 class WorkOptions(TypedDict, total=False):
-    """How a process works on a table; none of it lies in the pool."""
+    """Execution options of an open table; they are not stored in the pool."""
 
     threads: int
     moves: bool
@@ -57,7 +57,7 @@ class WorkOptions(TypedDict, total=False):
 
 
 class _ShapeOptions(TypedDict, total=False):
-    """What a table is."""
+    """Properties of a table, stored in its pool."""
 
     levels: int
     hash_locations: int
@@ -68,11 +68,11 @@ class _ShapeOptions(TypedDict, total=False):
 
 
 class CreateOptions(_ShapeOptions, WorkOptions, total=False):
-    """What `Table.create` and `Pool.create_table` take by name."""
+    """Keyword options of `Table.create` and `Pool.create_table`."""
 
 
 class OpenOptions(WorkOptions, total=False):
-    """What `Table.open` and `Pool.table` take by name."""
+    """Keyword options of `Table.open` and `Pool.table`."""
 
     key: int | type[bytes] | None
     value: int | type[bytes] | None
@@ -80,7 +80,7 @@ class OpenOptions(WorkOptions, total=False):
 
 
 class OpenOrCreateOptions(_ShapeOptions, OpenOptions, total=False):
-    """What `Table.open(create=True)` takes by name: those of opening, and those of `Table.create`."""
+    """Keyword options of `Table.open(create=True)`: those of opening, and those of `Table.create`."""
 
     capacity: int
 
@@ -164,7 +164,7 @@ def open_options(device: Any, mode: str, **given: Unpack[OpenOptions]) -> _nativ
 def _open_or_create_options(
     device: Any, mode: str, given: dict[str, Any]
 ) -> tuple[_native.OpenOptions, _native.CreateOptions]:
-    """How a pool is opened if it is there, and created if it is not. Both are checked, whichever comes."""
+    """Returns the options for opening and for creating the pool. Both are checked, whichever is used."""
     if mode == "r":
         raise InvalidArgument("create=True is given with mode='r': leave one out, what is created is open for changes")
     opened = open_options(device, mode, **{name: given[name] for name in given.keys() - _OF_CREATION})
@@ -174,11 +174,11 @@ def _open_or_create_options(
 
 
 _ATTEMPTS = 3
-"""To open or create a pool that others create and remove meanwhile."""
+"""To open or create a pool that other processes create and remove at the same time."""
 
 
 def _create_in(path: str, created: _native.CreateOptions) -> NativeTable:
-    """The table in a pool whose objects were all dropped."""
+    """Creates the table in a pool without objects."""
     return NativePool.open(path, False, False).create_table(table_name, created)
 
 
@@ -202,14 +202,14 @@ def _open_or_create(path: str, opened: _native.OpenOptions, created: _native.Cre
 
 
 class TableFile:
-    """How a table is made or opened that is alone in its pool file."""
+    """Creates and opens tables that are alone in their pool file."""
 
     _native: NativeTable
     _shape: TableShape
     _mode: str
     _pool_path: str
     _number: int
-    """Of the table in its pool: names may change."""
+    """Number of the table in its pool: it does not change, unlike the name."""
 
     @classmethod
     def _wrap(cls, native: NativeTable, pool_path: str, path: str, mode: str) -> Self:
@@ -232,51 +232,50 @@ class TableFile:
         overwrite: bool = False,
         **options: Unpack[CreateOptions],
     ) -> Self:
-        """Makes a pool file with one empty table in it, readable by its owner alone, and opens it.
+        """Creates a pool file with one empty table, named "table", and opens it. Only its owner can read the file.
 
-        It is the short way: `Pool` has several tables in one file. Here the table's name is "table".
+        `Pool` has several tables in one file.
 
         Parameters
         ----------
         path
-            Of the file. Its medium decides what the table survives: `stats()["domain"]`.
+            Path of the file. Its medium determines the persistence domain: `stats()["domain"]`.
         key, value
-            `bytes` for both: byte strings of any length up to 65536. Or the
-            bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
-            inside the slot). They never change.
+            Bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, for a set, to 65536; values of up
+            to 8 bytes are stored in their slots). Or `bytes` for both: byte strings of any length up to 65536. They
+            never change.
         capacity
-            Items to make space for; the table grows past it by itself. Default: a few thousand, in a small file.
+            Items to reserve space for; the table grows beyond it automatically. Default: a few thousand.
         device
             "auto" (a GPU if there is one and the medium allows it), "cpu", "cuda" or "cuda:N".
         overwrite
-            Replace a pool that no process has open, or an empty file, and nothing else.
+            Replace an existing pool that no process has open, or an empty file. Other files are not replaced.
         levels, hash_locations, slots
-            The configuration, GPHash §3.1: 2, 2 and 8; at most 5 levels, and a product of at most 32.
+            The configuration (GPHash §3.1); default 2, 2 and 8. At most 5 levels, and a product of at most 32.
         threads
-            CPU threads that a batch may use; 0: all, 8 at most.
+            Most CPU threads of a batch; 0, the default: all, at most 8.
         moves
-            Whether an insert that finds its slots taken may move one item before the table grows: it may.
+            Whether an insert without a free slot may move one item before the table grows (rule 26). Default: True.
         shared_bias
-            By how many items an insert thinks a bucket fuller that several hashes share: 2; the paper: 0.
+            Number of items that an insert adds to the load of a bucket that several of its hash locations address.
+            Default: 2; in the paper: 0.
         flush
-            Flush to persistent memory on any medium, as on `dax`; for measurements.
+            Run the protocol of domain `power` on any medium, for measurements. It does not raise the domain.
         verify
-            Compare the keys and values that searches and exports read with the checksum stored beside them: a call
-            that meets damage raises `PoolCorrupt`. On the CPU its other rows have run then, and changes compare too.
-            Searches take longer, of long values nearly twice as long. Only for keys and values of any length: those of
-            fixed sizes have no checksum.
+            Compare the pairs that searches and exports read with their checksums: a call that meets damage raises
+            `PoolCorrupt`. On the CPU its other rows have then run, and changes compare too. Searches of long values
+            take nearly twice as long. Only for keys and values of any length: fixed sizes have no checksum.
         seed
-            Of the hash; 0: random.
+            Seed of the hash; 0: random.
         max_bytes
-            Bytes that the value heap may have at most, whose address space is kept; 0: no limit but that of the medium.
+            Limit of the value heap in bytes, whose address space is reserved; 0: limited only by the medium.
         gpu
-            What the table keeps in GPU memory: `holdfastdb.Gpu(bucket_cache=0.2, ...)`. Ignored on the CPU.
+            Copies in GPU memory: `holdfastdb.Gpu(bucket_cache=0.2, ...)`. Ignored on the CPU.
         score
-            Keep 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can choose: "step" (`step`
-            of the table when a change was called), "time" (then, in nanoseconds since 1970) or "frequency" (1 for a new
-            item, one more for each change that writes it). Every change that writes a value sets its item's score;
-            searches change none. Values of up to 8 bytes lie in cells too. Not with keys and values of any length, in
-            this version.
+            Store 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can select: "step" (`step`
+            of the table when the change was called), "time" (in nanoseconds since 1970) or "frequency" (the number of
+            changes that wrote the item). Every change that writes a value sets its item's score; searches do not.
+            Values of up to 8 bytes are then in cells too. Not for keys and values of any length.
 
         Raises
         ------
@@ -317,14 +316,14 @@ class TableFile:
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
         create
-            Create the pool if there is none, or the table if the pool has no object, with `key`, `value` and the
-            options of `Table.create`. A table that is there is opened as it is; only `key` and `value`, where given,
-            must agree. Not with mode="r".
+            Create the pool if it does not exist, or the table if the pool has no object, with `key`, `value` and the
+            options of `Table.create`. For an existing table only `key` and `value` are checked, if given. Not with
+            mode="r".
         key, value
-            Bytes of keys and values that the pool must have, or `bytes`, if given.
+            If given: the bytes of keys and values that the table must have, or `bytes`.
         salvage
-            Open after a power cut all the same: items may be missing or damaged. With mode="r" a private copy in memory
-            is recovered, what is damaged is left out (`stats()["left_out"]`), and the file is not written.
+            Open the table also after a power failure: items may be missing or damaged. With mode="r" a private copy in
+            memory is recovered without what is damaged (`stats()["left_out"]`), and the file is not written.
 
         Raises
         ------

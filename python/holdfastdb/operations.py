@@ -1,4 +1,4 @@
-"""Batches: the operations of a table that are given keys."""
+"""The operations of a table that take keys, as batches."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from .status import Op
 
 
 class Operations:
-    """What `Table` and `Column` do with keys; the documentation of `Table` says what the arguments are that all of
-    them share."""
+    """Operations of `Table`, `Column` and `MemoryTable` on keys. `Table` documents the arguments that they share."""
 
     _native: NativeTable
     _shape: TableShape
     _dtype: Any = None
-    """Element type of what is read, where the call gives none."""
+    """Element type of values that are read, if the call has no `dtype`."""
 
     # Operations.
 
@@ -43,7 +42,7 @@ class Operations:
         out: Any = None,
         stream: Any = None,
     ) -> Any:
-        """Adds each key with its value; a key that is there keeps its value.
+        """Adds each absent key with its value. An existing key keeps its value.
 
         Returns
         -------
@@ -62,7 +61,7 @@ class Operations:
         out: Any = None,
         stream: Any = None,
     ) -> Any:
-        """Adds each key with its value, or replaces the value of a key that is there.
+        """Adds each absent key with its value, and replaces the value of each existing key.
 
         Returns
         -------
@@ -81,7 +80,7 @@ class Operations:
         out: Any = None,
         stream: Any = None,
     ) -> Any:
-        """Replaces the value of each key that is there.
+        """Replaces the value of each existing key.
 
         Returns
         -------
@@ -91,7 +90,7 @@ class Operations:
         return self._change(Op.ASSIGN, keys, values, mask, unique, out, stream)
 
     def erase(self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None) -> Any:
-        """Removes each key.
+        """Removes each key with its value.
 
         Returns
         -------
@@ -112,18 +111,19 @@ class Operations:
         out: Any = None,
         stream: Any = None,
     ) -> Any:
-        """Combines each value with the one that is there, element by element, or adds the key with it.
+        """Combines each row with the value of its key, element by element. An absent key is added with the row.
 
         Parameters
         ----------
         values
-            Rows of int32, uint32, int64, uint64, float16, bfloat16, float32 or float64: that is what is combined.
-            Integers wrap. Sums of 16 bits are taken in fp32 and rounded to nearest, ties to even, once for each row.
+            Rows of int32, uint32, int64, uint64, float16, bfloat16, float32 or float64 elements.
+            Integers wrap. Sums of 16-bit floats are computed in fp32 and rounded to nearest, ties to even, after
+            each row.
         op
             "add", "min" or "max".
         scale
-            What is added is `scale` times the value, to a new key's zero too: -0.1 subtracts a tenth of a gradient.
-            The product is not rounded before the sum. For "add" and floating-point elements.
+            Factor of the rows, also for new keys: -0.1 subtracts a tenth of a gradient. The product is not rounded
+            before the sum. Only for "add" and floating-point elements.
 
         Returns
         -------
@@ -161,23 +161,24 @@ class Operations:
         dtype
             Element type of the values; bytes by default. A value of one element gives the shape (n,).
         out
-            An array for the values, or a pair for both results. Values are written straight into it. If `dtype` is
-            given and it is of another floating-point type, they are converted on the way, rounded to nearest.
+            An array for the values, or a pair for both results. Values are written directly into it. If `dtype` is
+            given and `out` has another floating-point type, values are converted, rounded to nearest.
         missing
-            Give the rows of absent keys too. With arrays in GPU memory the call waits for their count.
+            Also returns the rows of absent keys. With arrays in GPU memory the call waits for their count.
         result
-            How values of any length come. "numpy": an object array of bytes and None. "arrow": an Arrow array of
-            large_binary. "device": a pair of arrays in GPU memory, where the keys must be: all bytes, and (n + 1,)
-            offsets; a row without value has no bytes. Values of fixed length always come in the kind of the keys.
+            Form of values of any length. "numpy": an object array of bytes and None. "arrow": an Arrow array of
+            large_binary. "device": a pair of arrays in GPU memory, where the keys must be: the concatenated bytes,
+            and (n + 1,) offsets; a row without a value has no bytes. Values of fixed length are arrays of the same
+            kind as the keys.
 
         Returns
         -------
         values
-            n rows of `value_bytes` bytes; zero where the key is absent. Of any length: bytes, and None where it is.
+            n rows of `value_bytes` bytes; zero if the key is absent. Of any length: bytes, or None if it is absent.
         found
-            Shape (n,) of bool.
+            Shape (n,) of bool: the key is present.
         missing
-            If asked for: shape (m,) of int64, the numbers of the rows, rising, whose keys are absent.
+            With `missing`: shape (m,) of int64, the numbers of the rows whose keys are absent, ascending.
         """
         values, found = pair_of(out)
         dtype, missing = self._dtype if dtype is None else dtype, flag("missing", missing)
@@ -198,7 +199,7 @@ class Operations:
     def contains(
         self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
     ) -> Any:
-        """Asks for each key.
+        """Tests whether each key is present.
 
         Returns
         -------
@@ -211,7 +212,7 @@ class Operations:
     def scores(
         self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
     ) -> ScoresResult:
-        """Reads the score of each key's item, in a table that keeps scores.
+        """Reads the score of each key. Raises InvalidArgument for a table without scores.
 
         Parameters
         ----------
@@ -259,33 +260,34 @@ class Operations:
         result: ResultKind = "numpy",
         statuses: bool = False,
     ) -> Any:
-        """Reads the value of each key, or adds the key with the value given, or with one that `init` makes.
+        """Reads the value of each key. An absent key is added with its row of `values`, or with a row made by `init`.
 
         Parameters
         ----------
         init
-            Instead of values: a number; `holdfastdb.initial.Uniform(low, high, seed)`, `Normal(std, mean, seed)` or
-            `Constant(value)`, drawn from each key; or a function that gets keys, and gives a row for each. It is
-            called with the missing keys, or, in GPU memory, with all, so that nothing waits for the host.
+            Instead of `values`: a number; `holdfastdb.initial.Uniform(low, high, seed)`, `Normal(std, mean, seed)`
+            or `Constant(value)`, which depend only on key, column and seed; or a function from keys to rows. The
+            function is called with the missing keys, or, with arrays in GPU memory, with all keys, so that the host
+            does not wait.
         dtype
-            Element type of the values; with `init`, needed unless `out` has it.
+            Element type of the values; required with `init`, unless `out` determines it.
         out
-            As for `find`: converted if it is of another floating-point type than `dtype`.
+            As for `find`: values are converted if `out` has another floating-point type than `dtype`.
         result
             As for `find`.
         statuses
-            Give the statuses too.
+            Also returns the statuses.
 
         Returns
         -------
         values
-            What is there now: n rows, of the kind of the values given unless `dtype` says otherwise. Zero where there
+            The values after the call: n rows, of `dtype`, by default of the element type of `values`. Zero if there
             was no space.
         found
-            Shape (n,) of bool: the key was there before. False also where there was no space, which the statuses report
-            from a key that was added.
+            Shape (n,) of bool: the key was present before. False also if there was no space; the statuses distinguish
+            this from an added key.
         statuses
-            If asked for: shape (n,) of uint8: FOUND, INSERTED, NO_SPACE or NOT_RUN.
+            With `statuses`: shape (n,) of uint8: FOUND, INSERTED, NO_SPACE or NOT_RUN.
         """
         rows, found = pair_of(out)
         dtype, statuses = self._dtype if dtype is None else dtype, flag("statuses", statuses)
@@ -316,12 +318,12 @@ class Operations:
         stream: Any = None,
         result: ResultKind = "numpy",
     ) -> InsertAndFindResult:
-        """Adds each key with its value if it is absent, and reads what is there afterwards.
+        """Adds each absent key with its value, and reads the value of every key.
 
         Returns
         -------
         values
-            As of `find_or_insert`.
+            As for `find_or_insert`.
         statuses
             Shape (n,) of uint8: INSERTED, EXISTS, NO_SPACE or NOT_RUN.
         """
@@ -347,23 +349,23 @@ class Operations:
         stream: Any = None,
         result: ResultKind = "numpy",
     ) -> ApplyResult:
-        """Runs a mixed batch: a different operation for each key, those of one key in array order, reads too.
+        """Runs a batch with an operation for each row. Rows with equal keys, reads too, take effect in array order.
 
         Parameters
         ----------
         ops
             Shape (n,) of uint8, codes of `holdfastdb.Op`; or a list of them, or of their names.
         values
-            A row for each key; ignored where the operation takes no value. None if no operation takes one.
+            A row for each key; ignored for operations without a value. None if no operation has one.
         combine
-            How ACCUMULATE combines: "add", "min" or "max"; its element type is the values'.
+            How ACCUMULATE combines: "add", "min" or "max", with the element type of `values`.
 
         Returns
         -------
         statuses
             Shape (n,) of uint8.
         values
-            n rows: what FIND, FIND_OR_INSERT and INSERT_AND_FIND read; zero for absent keys and for other
+            n rows: the values that FIND, FIND_OR_INSERT and INSERT_AND_FIND read; zero for absent keys and for other
             operations.
         """
         statuses, rows = pair_of(out)
@@ -384,7 +386,7 @@ class Operations:
         return self._run(request).statuses
 
     def _note_keys(self, keys: Any) -> None:
-        """Before a change with such keys: for a table that remembers their type."""
+        """Called before a change with these keys. A table that stores the type of its keys overrides it."""
 
     def _run(self, request: Request) -> batch.Results:
         request.note_keys = self._note_keys

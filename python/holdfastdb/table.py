@@ -1,4 +1,4 @@
-"""The durable table, as a Python program uses it."""
+"""The class `Table`: the durable table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .sized import Sized
 
 
 def _are_signed(keys: Any) -> bool:
-    """Whether keys are an array of int64, or whole numbers of which some are negative and none is beyond int64."""
+    """Returns whether keys are an array of int64, or integers within int64 of which some are negative."""
     if isinstance(keys, list | tuple):
         whole_numbers = bool(len(keys)) and all(isinstance(key, int | np.integer) for key in keys)
         return whole_numbers and -(1 << 63) <= min(keys) < 0 and max(keys) < 1 << 63
@@ -32,7 +32,7 @@ def _are_signed(keys: Any) -> bool:
 
 
 def require_table(given: Any, what: str) -> None:
-    """Raises InvalidType where `what`, a call that takes a durable table, was given something else."""
+    """Raises InvalidType unless `given` is a Table. `what` names the call."""
     if isinstance(given, Table):
         return
     instead = "give an open holdfastdb.Table"
@@ -46,40 +46,39 @@ def require_table(given: Any, what: str) -> None:
 class Table(TableFile, Sized, Contents):
     """A durable key-value table in a pool file, from `Table.create`, `Table.open`, or the same of a `Pool`.
 
-    Every operation is a batch over arrays and returns when all that it acknowledged is in the pool's persistence domain
-    (with arrays in GPU memory: when their stream gets there). Arrays may be NumPy's, CuPy's or PyTorch's, or anything
-    that speaks DLPack, `__cuda_array_interface__` or `__array_interface__`; results come in the kind of the keys.
+    Every operation is a batch over arrays. When it returns, everything it acknowledged is in the pool's persistence
+    domain (with arrays in GPU memory: when their stream has finished it). Arrays may be NumPy's, CuPy's or PyTorch's,
+    or support DLPack, `__cuda_array_interface__` or `__array_interface__`; results are of the same kind as the keys.
 
     keys
-        Shape (n,) of uint64 or int64, or (n, 8) of uint8; or whole numbers from -2**63 to 2**64 - 1 as a list, or one
-        of them. A negative key is the same 8 bytes as key + 2**64. Keys come back as uint64: `keys.view(np.int64)` has
-        them as int64. In a table of wider keys: shape (n, key_bytes) of uint8, (n,) of V32, S32 or records of that
-        size; an Arrow array of fixed-size binary; or a list of bytes, each of that length, or one of them. In a table
-        of any length (`create(path, bytes, bytes)`): a list or an object array of bytes, an Arrow array of binary or
-        large_binary, or bytes; values likewise.
+        Shape (n,) of uint64 or int64, or (n, 8) of uint8; or an integer from -2**63 to 2**64 - 1, or a list of them. A
+        negative key is the same 8 bytes as key + 2**64. Keys are returned as uint64; `keys.view(np.int64)` converts
+        them. In a table of wider keys: shape (n, key_bytes) of uint8, (n,) of V32, S32 or records of that size; an
+        Arrow array of fixed-size binary; or bytes of that length, or a list of them. In a table of any length
+        (`create(path, bytes, bytes)`): a list or an object array of bytes, an Arrow array of binary or large_binary, or
+        bytes; values likewise.
     values
         n rows of `value_bytes` bytes each: (n, value_bytes) of uint8, (n, 32) of float32 for 128 bytes, (n,) of int64
         for 8, ...; or bytes. None in a set, whose values have no bytes.
         Keys, values and masks may be columns of pandas, Polars or Arrow, and values also frames with columns of one
         type. A table stores no nulls: the first one is refused with its row and column. A NaN is a number.
     mask
-        Shape (n,) of bool; operations where it is false are not run: status NOT_RUN, results zero.
+        Shape (n,) of bool; a row where it is false is not executed: status NOT_RUN, results zero.
     unique
-        A promise that no key repeats in the batch, which saves work. Repeated keys otherwise behave as if applied in
-        array order.
+        The caller promises that no key repeats in the batch, which saves work. Otherwise rows with equal keys take
+        effect in array order.
     out
-        Arrays to write the results into: contiguous, writable, in the same place as the keys. For two results a pair,
-        or an array for the first alone.
+        Arrays for the results: contiguous, writable, in the same memory as the keys. For two results a pair, or an
+        array for the first one only.
     stream
-        The CUDA stream to run on, for arrays in GPU memory; by default the current stream of the keys' library. Current
-        streams of the arrays' libraries wait for it and it for them.
+        The CUDA stream of the batch, for arrays in GPU memory; by default the current stream of the keys' library. The
+        current streams of the arrays' libraries wait for it, and it waits for them.
 
-    Several threads may use one table at once. A signal in the main thread ends the piece of a batch that runs, of a
-    hundred thousand rows or so; then its handler runs, between two pieces, and may do anything with the table. If the
-    handler raises (KeyboardInterrupt for SIGINT), so does the call; if it closes the table, the call raises
-    ObjectClosed: either way with the statuses so far as the error's attribute `statuses`. Else the batch continues.
-    What a handler, or another thread meanwhile, sees or copies is the table between two pieces: of the batch, the rows
-    that have run.
+    Several threads may use one table at once. A batch of the main thread runs in sub-batches of about a hundred
+    thousand rows. The handler of a signal runs between two of them and may do anything with the table; it sees the rows
+    that have run. If the handler raises (KeyboardInterrupt for SIGINT), the call raises that error; if it closes the
+    table, the call raises ObjectClosed. Both have the statuses so far as the attribute `statuses`. Otherwise the batch
+    continues.
     """
 
     def __init__(self) -> None:
@@ -88,17 +87,17 @@ class Table(TableFile, Sized, Contents):
         )
 
     _keys_noted = False
-    """Whether its layout has a type of keys for certain."""
+    """Whether the layout is known to have a type of keys."""
 
     # Parts of values.
 
     def column(self, start: int, stop: int, dtype: Any = None) -> Column:
-        """Bytes [start, stop) of every value, as an object with the table's operations.
+        """Returns an object with the table's operations, restricted to bytes [start, stop) of every value.
 
         Parameters
         ----------
         dtype
-            Element type of the rows that it reads; bytes by default.
+            Element type of the rows that it returns; bytes by default.
         """
         return Column(self, start, stop, dtype)
 
@@ -106,12 +105,12 @@ class Table(TableFile, Sized, Contents):
 
     @property
     def capacity(self) -> int:
-        """Slots of all levels. The table grows before they are all taken, and by itself."""
+        """Number of slots of all levels. The table grows automatically before all are occupied."""
         return int(self._native.slots())
 
     @property
     def load_factor(self) -> float:
-        """Items divided by slots."""
+        """Number of items divided by number of slots."""
         return float(self._native.load_factor())
 
     @property
@@ -131,22 +130,22 @@ class Table(TableFile, Sized, Contents):
 
     @property
     def score(self) -> str | None:
-        """What the table's scores say: "step", "time" or "frequency"; None if it keeps none."""
+        """Kind of the table's scores: "step", "time" or "frequency"; None if it has none."""
         kind = str(self._native.score())
         return None if kind == "none" else kind
 
     @property
     def layout(self) -> Layout:
-        """What the bytes of keys and values mean, as far as loads, and keys given as int64, have said so."""
+        """Types of keys and values, as far as loads, and keys of int64, have determined them."""
         return layout_from(self._native.description())
 
     def _keep_layout(self, layout: Layout) -> None:
-        """Replaces it, durably."""
+        """Replaces the layout, durably."""
         self._native.describe(layout.to_text())
 
     def _note_keys(self, keys: Any) -> None:
-        """Before a change: keys that are given as signed numbers are dumped as such, unless a load has said what they
-        are."""
+        """Stores before a change that keys are int64, so that `dump` writes them as such, unless a load has determined
+        their type."""
         if self._keys_noted or not _are_signed(keys):
             return
         layout = self.layout
@@ -156,8 +155,8 @@ class Table(TableFile, Sized, Contents):
 
     @property
     def step(self) -> int:
-        """Of a table with scores of steps: what changes set from now on. A table that is opened again begins with the
-        largest one that its changes were given."""
+        """The step that later changes store as score, in a table with scores of kind "step". After opening, the largest
+        step of its changes."""
         return int(self._native.step())
 
     @step.setter
@@ -171,7 +170,7 @@ class Table(TableFile, Sized, Contents):
 
     @property
     def device(self) -> str:
-        """The machine that works on the table: "cpu" or "cuda:N"."""
+        """The backend: "cpu" or "cuda:N"."""
         return self._shape.device
 
     @property
@@ -181,22 +180,22 @@ class Table(TableFile, Sized, Contents):
 
     @property
     def closed(self) -> bool:
-        """Whether the table was closed, or belongs to this process's parent."""
+        """Whether the table was closed, or was opened by this process's parent."""
         return not self._native.is_open()
 
     def clear(self) -> None:
-        """Removes every item, durably. The file keeps its size: the table uses the space for later items."""
+        """Removes every item, durably. The file keeps its size; later items use the space."""
         self._native.clear()
 
     def reserve(self, items: int) -> None:
-        """Grows so that `items` items fit without another resize. Raises NoSpace."""
+        """Grows the table so that it holds `items` items without another resize. Raises NoSpace."""
         self._native.reserve(whole("items", items, 0, MOST))
 
     def load_cache(self) -> None:
-        """Copies the buckets and values that were searched for most into GPU memory, and waits until they are there.
+        """Copies the buckets and values that `Gpu.cache_policy` chooses into GPU memory, and waits for the copies.
 
-        `Gpu.bucket_cache` and `Gpu.value_cache` say how many. Other batches run meanwhile. Where all have a copy, or
-        none, it does nothing.
+        `Gpu.bucket_cache` and `Gpu.value_cache` limit their number. Other batches run at the same time. Does nothing if
+        all have a copy, or none may have one.
         """
         self._native.load_cache()
 
@@ -210,22 +209,22 @@ class Table(TableFile, Sized, Contents):
     ) -> SnapshotReport:
         """Copies the table's pool, as it is between two batches, into a new pool file, on any medium.
 
-        Searches run meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
-        file has its name only when it is whole and on its device: interrupted, killed or out of space, there is none.
-        A table that is much larger than its items, after `erase` or `clear`, is as small as they are in the copy.
-        A handler of a signal that interrupts a batch copies the table as it is between two pieces of that batch.
+        The copy begins when the running changing batches have ended; later ones wait until it is complete. Searches
+        continue. The file gets its name when it is complete and on its device; if the snapshot is interrupted or
+        killed, or runs out of space, there is no such file. The copy of a table that is much larger than its items is as small
+        as its items. A signal handler that interrupts a batch copies the table between two sub-batches.
 
         Parameters
         ----------
         path
-            Of the new file, readable by its owner alone.
+            Path of the new file. Only its owner can read it.
         overwrite
-            Replace a pool that no process has open, or an empty file, and nothing else.
+            Replace an existing pool that no process has open, or an empty file. Other files are not replaced.
         threads
-            That write; 0: 4, which mostly wait for the disk.
+            Number of threads that write; 0: 4.
         progress
-            Called every few hundredths of a second with the bytes copied and those to copy. What it raises ends the
-            snapshot. It may do anything with the table; what changes it waits until all is copied.
+            Called every few hundredths of a second with the bytes copied and the bytes to copy. If it raises, the
+            snapshot ends with that error. It may use the table; a change waits until the copy is complete.
 
         Raises
         ------
@@ -238,19 +237,19 @@ class Table(TableFile, Sized, Contents):
         return SnapshotReport(path=path_text(path), **taken)
 
     def sync(self) -> None:
-        """Waits for running batches, puts the file on its device, and marks the pool clean."""
+        """Waits for running batches, writes the file to its device, and marks the table clean."""
         self._native.sync()
 
     def check(self) -> CheckReport:
-        """Verifies every slot and cell."""
+        """Verifies every slot and cell. Writes nothing."""
         return report_from(self._native.check())
 
     def stats(self) -> dict[str, Any]:
-        """Figures about the table: machine and why it was chosen, medium, domain, counts, and times in ms."""
+        """Returns figures of the table: backend and why it was chosen, medium, domain, counts, and times in ms."""
         return dict(self._native.stats())
 
     def close(self) -> None:
-        """Syncs, unmaps, and unlocks what `Table.create` or `Table.open` locked. A second time does nothing."""
+        """Syncs and closes the table, and the pool that `Table.create` or `Table.open` opened. A second call does nothing."""
         self._native.close()
 
     def __enter__(self) -> Table:

@@ -15,14 +15,14 @@ TEST(DramhitGuide, TheExampleDoesWhatItSays) {
 
   std::vector<std::uint64_t> keys{7, 8, 9}, values{70, 80, 90}, ids(64), read(64);
   std::vector<holdfast::Status> statuses(64);
-  holdfast::MemoryAnswers answers;  // room for 64
+  holdfast::MemoryAnswers answers;  // space for 64
   answers.ids = ids;
   answers.values = std::as_writable_bytes(std::span(read));
   answers.statuses = statuses;
 
   for (std::size_t taken = 0; taken < keys.size();) {
     taken += handle.put(&keys[taken], &values[taken], {}, keys.size() - taken, answers);
-    answers.size = 0;  // they have been read: there is room again
+    answers.size = 0;  // they have been read: the space is free again
   }
   while (!handle.flush(answers)) answers.size = 0;
   answers.size = 0;
