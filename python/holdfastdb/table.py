@@ -211,8 +211,8 @@ class Table(TableFile, Sized, Contents):
 
         The copy begins when the running changing batches have ended; later ones wait until it is complete. Searches
         continue. The file gets its name when it is complete and on its device; if the snapshot is interrupted or
-        killed, or runs out of space, there is no such file. The copy of a table that is much larger than its items is as small
-        as its items. A signal handler that interrupts a batch copies the table between two sub-batches.
+        killed, or runs out of space, there is no such file. The copy of a table that is much larger than its items is
+        as small as they are. A signal handler that interrupts a batch copies the table between two sub-batches.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class Table(TableFile, Sized, Contents):
         return dict(self._native.stats())
 
     def close(self) -> None:
-        """Syncs and closes the table, and the pool that `Table.create` or `Table.open` opened. A second call does nothing."""
+        """Syncs and closes the table, and its pool if that was opened with it. A second call does nothing."""
         self._native.close()
 
     def __enter__(self) -> Table:
