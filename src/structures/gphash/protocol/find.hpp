@@ -12,7 +12,7 @@
 
 namespace holdfast::gphash {
 
-/// An item, as it stood when its slot was read.
+/// An item as read from its slot.
 struct Item {
   Slot* slot = nullptr;    ///< null: none
   std::uint64_t word = 0;  ///< 1 + cell, or the value itself
@@ -22,18 +22,18 @@ struct Item {
 
 struct Found {
   Item item;
-  bool settled = true;  ///< false: clearings overtook every look; the driver puts the search back in line
+  bool settled = true;  ///< false: a slot was cleared during every look; the driver repeats the search later
 };
 
 inline constexpr int kLooks = 64;
 
-/// The version lock before a search, and the lanes whose tags say that the key may be there.
+/// The version lock before a search, and the lanes whose tags match the key.
 struct Look {
   std::uint64_t version_lock;
   LaneMask hits;
 };
 
-/// First half of a search. Drivers that prefetch put time between the halves.
+/// First half of a search. A driver may prefetch the slots before the second half.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Look look(const Tile& tile, const Memory& memory, const View<Shape>& view,
                         const Candidates<Shape>& candidates) {
@@ -42,7 +42,7 @@ HOLDFAST_BOTH Look look(const Tile& tile, const Memory& memory, const View<Shape
   return {version_lock, tile.match(view, candidates, tags, candidates.tag())};
 }
 
-/// True if the tag of an item's slot says that the key is there.
+/// Returns whether the tag of an item's slot is that of the key: the item is published.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH bool is_published(const Tile& tile, const Memory& memory, const View<Shape>& view,
                                 const Candidates<Shape>& candidates, const Item& item) {
@@ -50,7 +50,7 @@ HOLDFAST_BOTH bool is_published(const Tile& tile, const Memory& memory, const Vi
   return tag_at(tags, candidates.slot_in_bucket(view, item.lane)) == candidates.tag();
 }
 
-/// Second half: reads the slots that the tags point to. Not settled if a slot of this version lock was cleared meanwhile.
+/// Second half: reads the slots of `seen.hits`. Not settled if a slot of this version lock was cleared since the first half.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Found confirm(const Tile& tile, const Memory& memory, const View<Shape>& view,
                             const Candidates<Shape>& candidates, const Look& seen) {
@@ -69,7 +69,7 @@ HOLDFAST_BOTH Found confirm(const Tile& tile, const Memory& memory, const View<S
   return {item, true};
 }
 
-/// The item with the candidates' key, or none. All lanes of `tile` call together and get the same answer.
+/// Returns the item with the candidates' key, or none. All lanes of `tile` call together and get the same result.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Found find(const Tile& tile, const Memory& memory, const View<Shape>& view,
                          const Candidates<Shape>& candidates) {
@@ -80,10 +80,10 @@ HOLDFAST_BOTH Found find(const Tile& tile, const Memory& memory, const View<Shap
   return found;
 }
 
-/// Rounds of kLooks looks each after which a search gives up. Only clearings of one version lock all the while get it so far.
+/// Rounds of kLooks looks after which a search gives up: only if slots of its version lock were cleared during every look.
 inline constexpr unsigned kMostRounds = 1 << 16;
 
-/// The same again and again until it settles, kMostRounds times at most.
+/// Repeats `find` until it is settled, at most kMostRounds times.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Found find_settled(const Tile& tile, const Memory& memory, const View<Shape>& view,
                                  const Candidates<Shape>& candidates) {
@@ -95,13 +95,13 @@ HOLDFAST_BOTH Found find_settled(const Tile& tile, const Memory& memory, const V
   return found.settled ? found : Found{{}, false};
 }
 
-/// What a search answers: one that gave up did not run.
+/// Returns the status of a search; a search that gave up reports `not_run`.
 HOLDFAST_BOTH inline Status status_of(const Found& found) {
   if (!found.settled) return Status::not_run;
   return found.item ? Status::found : Status::not_found;
 }
 
-/// The same for the holder of the key's claim: no other thread can clear its slot, so one look is final.
+/// As `find`, for the holder of the key's claim: no other thread can clear its slot, so one look is final.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Item find_claimed(const Tile& tile, const Memory& memory, const View<Shape>& view,
                                 const Candidates<Shape>& candidates) {

@@ -1,27 +1,27 @@
-// phases.hpp: the steps of run.hpp for a whole batch, phase by phase: a fence is paid for once a phase. Rule 12.
+// phases.hpp: the steps of run.hpp for a whole batch, phase by phase, with one fence for each phase. Rule 12.
 //
-//   plan      volatile   each row's answer, and what each run will change; an add claims its slot
-//   sum       volatile   what runs accumulate
+//   plan      volatile   the result of each row, and the change of each run; a run that adds a key claims a slot
+//   sum       volatile   the sums of runs that accumulate
 //   place     durable    the new values, in fresh cells
-//   commit    durable    the slots, by whole lines of the pool; values that are in slots first, and then keys; what stands behind
-//                        fingerprints first, and then those
-//   publish   volatile   the copies of the slots, and their tags, to readers
+//   commit    durable    the slots, in whole lines of the pool; values in slots before their keys, and the rest of a wide slot
+//                        before its fingerprint
+//   publish   volatile   the copies of the slots and their tags, which readers see
 //   release   volatile   the claims, if there are any
 //
-// All of a phase is over, and fenced, before the next begins. The batch is alone in changing the table (rule 14), and a
-// key has one run in it, so none waits for another and no item moves: a run that finds no slot is left to run.hpp. Cells that came
-// out of their slots stay as they are until all rows of the batch that read them are answered.
+// A phase ends, and is fenced, before the next begins. No other batch changes the table (rule 14), and a key has one run in the
+// batch, so no run waits for another and no item moves; run.hpp executes a run that finds no slot. Cells that the batch removes from
+// slots are not reused until all rows of the batch that read them are answered.
 //
-// Where all slots have copies (GPHash §3.3), readers look at those, which stay as they were until `publish`: a change that a crash could
-// take back is seen by no thread, and no key is claimed. Where some have none, readers may look into the pool, as they may while run.hpp
-// works; so what protects them is the same. `plan` claims the keys that will change, before the first slot is written, and `release`
-// comes when the last is shown: in between, a reader that has looked there makes sure of what it saw, and that no older copy is shown
-// (find.hpp, rules 11 and 15). To it each key goes the way of run.hpp: claim, store, fence, show, release.
+// If all slots have copies (GPHash §3.3), readers use the copies, which do not change before `publish`: no thread sees a change that
+// a crash could take back, and no key is claimed. If some slots have no copy, readers may read the pool, and are protected as during
+// run.hpp: `plan` claims the keys that will change before the first slot is written, and `release` follows the last publication. In
+// between, a reader that meets a claimed key verifies what it read, and prevents that an older copy is published (find.hpp, rules 11
+// and 15). For that reader each key goes through the sequence of run.hpp: claim, store, fence, show, release.
 //
-// A request over a GPU's link costs the same from 8 to 64 bytes, so each line that the batch touches is written whole, once:
-// the slots that it changes as they will be, and the others as their copies say, or the pool. Every word of a copy equals the pool's,
-// that of an empty slot too, and no other batch changes the table: what a crash leaves of such a line is, word by word, the old or the
-// new, as if the changed slots alone had been written.
+// A request over a GPU's link costs the same from 8 to 64 bytes, so each line that the batch changes is written once, as a whole: its
+// changed slots with their new contents, the others with the contents of their copies, or of the pool. Every word of a copy equals the
+// pool's, also in empty slots, and no other batch changes the table. After a crash each word of such a line is therefore old or new, as
+// if only the changed slots had been written.
 #pragma once
 
 #include <cstdint>
@@ -36,20 +36,20 @@ namespace holdfast::gphash {
 
 enum class Change : std::uint8_t {
   none,
-  add,      ///< a key that is new
-  replace,  ///< the value of one that is there
+  add,      ///< a new key
+  replace,  ///< the value of an existing key
   remove
 };
 
-/// What a run will change.
+/// The change that a run will make.
 struct Plan {
   Change change = Change::none;
   std::uint8_t lane = 0;       ///< of the slot, among the key's candidates
-  Held held = kNothing;        ///< what the key will hold: the value of a row, or a sum
+  Held held = kNothing;        ///< what the key will have: the value of a row, or a sum
   std::uint64_t old_word = 0;  ///< of an item that is replaced or removed
 };
 
-/// What rows of an operation can ask of the phases.
+/// Which phases rows of an operation may need.
 HOLDFAST_BOTH constexpr bool may_place(Op op) { return takes_value(op); }
 HOLDFAST_BOTH constexpr bool may_retire(Op op) { return act_of(op, true) != Act::keeps; }
 HOLDFAST_BOTH constexpr bool may_sum(Op op) { return act_of(op, true) == Act::combines; }
@@ -58,8 +58,8 @@ HOLDFAST_BOTH constexpr bool may_change_key(Op op) {
 }
 HOLDFAST_BOTH constexpr bool needs_cell(Change change) { return change == Change::add || change == Change::replace; }
 
-/// Says what a run is to do, by the effect of all its rows on the item that its key has, or has not. Outcomes other than `done`
-/// changed nothing: the run is left to run.hpp.
+/// Plans the change of a run from the effect of all its rows on the item `old`, or on an absent key. After an outcome other than
+/// `done` nothing has changed, and run.hpp executes the run.
 template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Effect& whole,
                                const Candidates<Shape>& candidates, const Item& old, Plan& plan) {
@@ -83,8 +83,8 @@ HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const Vie
 
 HOLDFAST_BOTH constexpr std::uint64_t line_of(std::uint64_t number) { return number / kLineSlots; }
 
-/// The number of a rank's first slot. Numbers go in the order of addresses, rank by rank, each of which begins a line; the reserved
-/// slot comes last, and has its line for itself.
+/// Returns the number of the first slot of a rank. Slots are numbered by address, rank by rank; each rank begins a line. The reserved
+/// slot is the last one, alone in its line.
 template <class Shape>
 HOLDFAST_BOTH std::uint64_t first_number(const View<Shape>& view, unsigned rank) {
   std::uint64_t lines = 0;
@@ -102,7 +102,7 @@ HOLDFAST_BOTH std::uint64_t slot_number(const View<Shape>& view, const Candidate
   const SlotPlace at = candidates.place(view, lane).place;
   return first_number(view, at.rank) + at.bucket * view.shape.slots() + at.slot;
 }
-/// The slot that has a number; null where a line goes beyond the last of its rank.
+/// Returns the slot with a number; null if it is behind the last slot of its rank, in the same line.
 template <class Shape>
 HOLDFAST_BOTH Slot* slot_at(const View<Shape>& view, std::uint64_t number) {
   std::uint64_t first = 0;
@@ -117,11 +117,11 @@ HOLDFAST_BOTH Slot* slot_at(const View<Shape>& view, std::uint64_t number) {
   return number == first ? view.reserved_slot : nullptr;
 }
 
-/// The slots are written once where values are in cells. A value in its slot is durable before its key (rule 3), so
-/// such slots are written twice: with the keys that were there, and with those that will be.
+/// Slots whose values are in cells are written once. A value in its slot must be durable before its key (rule 3), so such slots are
+/// written twice: with the old keys, and with the new ones.
 enum class Pass : std::uint8_t { whole, values, keys };
 
-/// What the slot of a plan holds after a pass. A value stays in a slot that is emptied.
+/// Returns the contents of a plan's slot after a pass. An emptied slot keeps its value.
 template <class Shape>
 HOLDFAST_BOTH Slot slot_after(const View<Shape>& view, const Candidates<Shape>& candidates, const Plan& plan,
                               std::uint64_t word, Pass pass) {
