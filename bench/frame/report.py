@@ -33,6 +33,7 @@ DOCUMENTS = (
     "docs/kmers.md",
     "docs/internals/cuckoo.md",
     "docs/internals/measurements.md",
+    "docs/internals/schemes.md",
 )
 
 

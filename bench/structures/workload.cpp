@@ -22,7 +22,8 @@ Workload::Workload(Trace trace, double load, std::uint64_t operations, const Set
 }
 
 void Workload::fill(Measured& table) const {
-  for (const std::uint32_t number : present_) {
+  // In the order of the trace, whatever the runs are: what a run erases must not be what was inserted first.
+  for (std::uint32_t number = 0; number < present_.size(); ++number) {
     const Key& key = trace_.keys[number];
     const Key value = value_of(key);
     if (table.table->insert(key.data(), value.data()) == Status::inserted) continue;

@@ -38,6 +38,7 @@ class Workload {
   std::uint64_t operations() const {
     return operations_;
   }  ///< of each kind, a run: those asked for, or half of a small table's items
+  /// Inserts the keys that all tables have; before `end_run`.
   void fill(Measured& table) const;
   /// Chooses the keys of a run: new ones to insert, some to find, as many to erase as are inserted.
   void begin_run();
