@@ -179,6 +179,8 @@ class Store {
  private:
   friend class StoreReservation;
   friend class StoreLease;
+  friend class StorePipeline;
+  friend class StoreCaller;
   class Impl;
   explicit Store(std::shared_ptr<Impl> impl);
   Held<std::shared_ptr<Impl>> impl_;

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -20,6 +19,7 @@
 #include "holdfast/table.hpp"
 #include "proof/subject.hpp"
 #include "recorder.hpp"
+#include "store_answers.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::test::linear {
@@ -51,26 +51,6 @@ HistoryStore history_store(Pool& pool, std::uint64_t seed, bool makes) {
 using RowStrings = holdfast::Strings;
 
 StoreRows rows_of(const RowStrings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
-
-Status status_of(StoreStatus status) {
-  switch (status) {
-    case StoreStatus::inserted: return Status::inserted;
-    case StoreStatus::updated: return Status::updated;
-    case StoreStatus::erased: return Status::erased;
-    case StoreStatus::found: return Status::found;
-    case StoreStatus::not_found: return Status::not_found;
-    case StoreStatus::exists:
-    case StoreStatus::mismatch: return Status::exists;
-    default: return Status::no_space;
-  }
-}
-
-State value_in(std::string_view text, bool& torn) {
-  std::uint64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  torn = torn || text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size();
-  return number;
-}
 
 class Caller {
  public:
@@ -110,8 +90,7 @@ class Caller {
     const std::uint64_t ended = history_.clock.fetch_add(1);
     for (std::uint32_t i = first; i < first + records; ++i) {
       Record& record = log_.records[i];
-      record.found = record.status == Status::exists || record.status == Status::updated ||
-                     record.status == Status::erased || record.status == Status::found;
+      record.found = is_there(record.status);
       record.ended.store(ended, std::memory_order_release);
     }
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "holdfast/store.hpp"
+#include "holdfast/store_pipeline.hpp"
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
 
@@ -33,8 +34,19 @@ TEST(StoreGuide, TheExampleRuns) {
     holdfast::StoreItems items;
     store.get({keys.bytes(), keys.offsets(), keys.size()}, items);
     if (items.values.has(0)) std::cout << items.values[0] << "\n";
+    store.set("hits", "41");
+
+    holdfast::StorePipeline pipeline(store, {.workers = 2});
+    holdfast::StoreCaller caller = pipeline.caller();  // one for each thread
+    holdfast::StoreBatch batch;
+    batch.add({.op = holdfast::StoreOp::set, .key = "user:17", .value = "Ada L."});
+    batch.add({.op = holdfast::StoreOp::increment, .key = "hits", .number = 1});
+    const std::size_t row = batch.add({.key = "hits"});  // a get
+    caller.submit(batch);                                // returns at once
+    caller.wait(batch);                                  // or batch.is_done(), or batch.on_done(callback)
+    std::cout << batch.answer(row).value << "\n";
   }
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "Ada has CAS id 1\n1\n");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "Ada has CAS id 1\n1\n42\n");
   std::remove(path.c_str());
 }
 

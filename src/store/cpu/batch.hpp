@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "store/cpu/parts.hpp"
 
@@ -21,8 +22,8 @@ class Engine::BatchParts : public Engine::Parts {
   static constexpr std::uint64_t kNoCell = kPieceBytes;  ///< words of an item that takes none
 
   /// Hashes of rows [first, first + size), and their memory on its way: what the index names, and cells for items of `words(row)` words.
-  template <class WordsOf>
-  void fetch(const Rows& keys, std::size_t first, std::size_t size, const WordsOf& words) {
+  template <class Keys, class WordsOf>
+  void fetch(const Keys& keys, std::size_t first, std::size_t size, const WordsOf& words) {
     begun_ = moment();
     for (std::size_t i = 0; i < size; ++i) {
       keys_[i] = engine_.key_of(keys[first + i]);
@@ -45,8 +46,12 @@ class Engine::BatchParts : public Engine::Parts {
     }
   }
   const Key& key(std::size_t i) const { return keys_[i]; }
-  /// What the index named for row i at a moment later than `begun`, unless a cell of it lies nowhere any more: then what it names now.
+  /// What the index named for row i at a moment later than `begun`, unless a cell of it lies nowhere any more: then what it names now. So for
+  /// a key that an earlier row has, which may have met a later state than the fetch did, or changed it.
   Candidates fetched(std::size_t i) {
+    bool repeats = false;
+    for (std::size_t earlier = 0; earlier < i; ++earlier) repeats |= hashes_[earlier] == hashes_[i];
+    if (repeats) return candidates(keys_[i]);
     Candidates found;
     for (unsigned c = 0; c < lists_[i].size; ++c) {
       found.cells[found.size] = engine_.cells_.at({lists_[i].locations[c]});

@@ -77,6 +77,7 @@ class Engine {
   std::uint64_t size() const {
     return index_.size();
   }  ///< items, with those that have expired and whose memory was not needed yet
+  const cuckoo::cpu::CpuIndex& index() const { return index_; }
   std::uint64_t free_pieces() const { return cells_.free_pieces(); }
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
@@ -128,6 +129,8 @@ class Engine {
   void set(const Rows& keys, const ContentOf& content, Condition condition, const End& end);
   template <class End>
   void erase(const Rows& keys, const End& end);
+  class Group;   ///< operations of several kinds: group.hpp
+  class Lookup;  ///< many reads, in two steps: group.hpp
 
   // Values in place.
   /// Cells for a new item of `content`, whose value is not read. None: there is no memory.

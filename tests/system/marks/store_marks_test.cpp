@@ -6,6 +6,7 @@
 #include <string>
 
 #include "holdfast/store_memory.hpp"
+#include "holdfast/store_pipeline.hpp"
 #include "holdfast/strings.hpp"
 #include "mark_calls.hpp"
 
@@ -24,6 +25,15 @@ StoreRows rows_of(const Strings& strings) { return {strings.bytes(), strings.off
 const Strings& two_keys() {
   static const Strings keys{std::vector<std::string>{"k1", "k2"}};
   return keys;
+}
+
+void submit(Store& store, const StoreRequest& request) {
+  StorePipeline pipeline(store);
+  StoreCaller caller = pipeline.caller();
+  StoreBatch batch;
+  batch.add(request);
+  if (!caller.try_submit(batch)) caller.submit(batch);
+  caller.wait(batch);
 }
 
 }  // namespace
@@ -72,6 +82,11 @@ MarkKind store_kind() {
                                for (std::byte& byte : rows.pieces(0)[0]) byte = std::byte{7};
                                rows.commit(0);
                              }),
+                  store_call("StoreCaller::submit",
+                             [](Store& store) {
+                               submit(store, {.op = StoreOp::set, .key = "new", .value = "1"});
+                               submit(store, {.op = StoreOp::erase, .key = "k9"});
+                             }),
                   store_call("flush_all_at", [](Store& store) { store.flush_all_at(kFar); }),
                   store_call("flush_all", [](Store& store) { store.flush_all(); }),
                   store_call("reclaim", [](Store& store) {
@@ -94,6 +109,7 @@ MarkKind store_kind() {
                  }),
       store_call("lookup", [](Store& store) { store.lookup(rows_of(two_keys())); }),
       store_call("lease", [](Store& store) { store.lease(rows_of(two_keys())).pieces(0); }),
+      store_call("StoreCaller::try_submit", [](Store& store) { submit(store, {.key = "k1"}); }),
       store_call("size", [](Store& store) { store.size(); }),
       store_call("stats", [](Store& store) { store.stats(); }),
       store_call("set_limit", [](Store& store) { store.set_limit(64 << 20); }),

@@ -1,0 +1,88 @@
+// group.hpp: a few operations of any kinds: their memory is fetched together, and they are executed one by one.
+#pragma once
+
+#include "store/cpu/batch.hpp"
+
+namespace holdfast::store::cpu {
+
+/// For one thread, which executes rows in their order. A read sees the changes of earlier rows.
+class Engine::Group {
+ public:
+  static constexpr std::size_t kMost = kInFlight;                ///< rows
+  static constexpr std::uint64_t kNoCell = BatchParts::kNoCell;  ///< words of a row that writes no item
+
+  explicit Group(Engine& engine) : engine_(engine), parts_(engine) {}
+
+  /// Begins with other rows: `keys[i]`, and `words(i)` of the item that row i writes.
+  template <class Keys, class WordsOf>
+  void fetch(const Keys& keys, std::size_t size, const WordsOf& words) {
+    parts_.fetch(keys, 0, size, words);
+  }
+  /// `copy` as in `Engine::read`.
+  template <class Copy>
+  bool read(std::size_t row, const Copy& copy) {
+    const Cell found = find(parts_, parts_.key(row), parts_.begun(), parts_.fetched(row), copy);
+    if (!found.none()) engine_.cells_.mark(found.location);
+    return !found.none();
+  }
+  Change set(std::size_t row, const Content& content, Condition condition, std::uint64_t cas) {
+    return engine_.set(parts_, parts_.key(row), content, condition, cas);
+  }
+
+ private:
+  Engine& engine_;
+  BatchParts parts_;
+};
+
+/// Reads whose locations the index gives as one batch, any time before they are executed. For one thread at a time.
+class Engine::Lookup {
+ public:
+  /// Begins with other rows: `keys[i]`.
+  template <class Keys>
+  void look_up(Engine& engine, const Keys& keys, std::size_t size) {
+    engine_ = &engine;
+    begun_ = engine.counters_.moment();
+    hashes_.resize(size);
+    locations_.resize(size);
+    for (std::size_t i = 0; i < size; ++i) hashes_[i] = engine.key_of(keys[i]).hash;
+    std::as_const(engine.index_).search(hashes_, locations_);
+  }
+  /// Fetches memory of rows that `read` needs next, when it is at `row`.
+  void fetch(std::size_t row) const {
+    if (row + kInFlight / 2 >= locations_.size()) return;
+    const cuckoo::Location location = locations_[row + kInFlight / 2];
+    const Cell cell = location == cuckoo::kNone ? Cell{} : engine_->cells_.at({location});
+    if (cell.none()) return;
+    __builtin_prefetch(cell.words);
+    if (cell.size > 8) __builtin_prefetch(cell.words + 8);
+  }
+  std::uint64_t hash(std::size_t row) const { return hashes_[row]; }
+  /// `copy` as in `Engine::read`. `looks_again`: whether the key is looked up again, or, afterwards, was: the index may have named an older state.
+  template <class Copy>
+  bool read(std::size_t row, std::span<const std::byte> key, bool& looks_again, const Copy& copy) {
+    Parts parts(*engine_);
+    const Key its{key.data(), static_cast<std::uint16_t>(key.size()), hashes_[row]};
+    Cell found;
+    if (!looks_again) {
+      if (locations_[row] == cuckoo::kNone) return false;
+      Moment begun = parts.moment();
+      begun.newest = begun_.newest;
+      found = engine_->cells_.at({locations_[row]});
+      if (!found.none() && ask(parts, its, found, begun, copy) != Answer::item) found = {};
+    }
+    if (found.none()) {  // another key has this signature, or the key has changed
+      found = find(parts, its, copy);
+      looks_again = true;
+    }
+    if (!found.none()) engine_->cells_.mark(found.location);
+    return !found.none();
+  }
+
+ private:
+  Engine* engine_ = nullptr;
+  Moment begun_;
+  std::vector<cuckoo::Hash> hashes_;
+  std::vector<cuckoo::Location> locations_;
+};
+
+}  // namespace holdfast::store::cpu

@@ -1,0 +1,198 @@
+// execution.cpp: requests by the engine; batches by the durable number.
+#include "store/pipeline/execution.hpp"
+
+#include <algorithm>
+
+#include "store/store_impl.hpp"
+
+namespace holdfast::store::pipeline {
+
+using cpu::Condition;
+using cpu::Engine;
+
+namespace {
+
+bool writes_item(StoreOp op) {
+  return op == StoreOp::set || op == StoreOp::add || op == StoreOp::replace || op == StoreOp::cas;
+}
+Condition condition_of(StoreOp op) {
+  return op == StoreOp::add       ? Condition::absent
+         : op == StoreOp::replace ? Condition::present
+         : op == StoreOp::cas     ? Condition::cas
+                                  : Condition::none;
+}
+Content content_of(const StoreRequest& request) {
+  return holdfast::content_of(bytes_of(request.key), bytes_of(request.value), request.item);
+}
+
+}  // namespace
+
+void Execution::begin(StoreBatch& batch, Queue& queue) {
+  batch.rows_.assign(batch.requests_.size(), {});
+  batch.left_ = batch.requests_.size();
+  batch.used_ = 0;
+  batch.released_by_ = 0;
+  batch.error_ = nullptr;
+  batch.queue_ = &queue;
+  batch.next_ = nullptr;
+  batch.state_.store(StoreBatch::State::pending, std::memory_order_relaxed);
+}
+
+void Execution::take_back(StoreBatch& batch) { batch.state_.store(StoreBatch::State::open, std::memory_order_relaxed); }
+
+void Execution::end(StoreBatch& batch) {
+  if (batch.on_done_) {
+    batch.state_.store(StoreBatch::State::answered, std::memory_order_relaxed);
+    try {
+      batch.on_done_(batch);
+    } catch (...) {
+      batch.error_ = std::current_exception();
+    }
+  }
+  batch.state_.store(StoreBatch::State::done, std::memory_order_release);
+}
+
+void Execution::run(std::vector<Item>& items, Engine::Lookup* lookup) {
+  const auto changes =
+      static_cast<std::size_t>(std::ranges::count_if(items, [](const Item& item) { return !reads(item); }));
+  bool begun = false;
+  const auto use = [&](Engine& engine) {
+    begun = true;
+    if (lookup != nullptr) {
+      execute(engine, items, *lookup);
+    } else {
+      execute(engine, items);
+    }
+    return true;
+  };
+  try {
+    if (changes == 0) {
+      shared_.store.search(use);
+    } else {
+      shared_.store.change(changes, use);
+    }
+  } catch (...) {
+    fail(items, begun || changes == 0);
+  }
+  if (!begun && changes != 0) {  // a store that is only read refused the changes, and reads may be executed
+    const auto refused = std::ranges::stable_partition(items, [](const Item& item) { return !item.batch->error_; });
+    for (const Item& item : refused) ended(item);
+    items.erase(refused.begin(), items.end());
+    if (!items.empty()) return run(items);
+  }
+  for (const Item& item : items) ended(item);
+  items.clear();
+}
+
+/// The current exception kept requests from being executed; or those of batches that change something.
+void Execution::fail(std::span<const Item> items, bool reads_too) {
+  for (const Item& item : items) {
+    if (!item.batch->error_ && (reads_too || !reads(item))) item.batch->error_ = std::current_exception();
+  }
+}
+
+void Execution::execute(Engine& engine, std::span<const Item> items) {
+  Engine::Group group(engine);
+  while (!items.empty()) {
+    const auto some = items.first(std::min(items.size(), Engine::Group::kMost));
+    group.fetch(Keys{some}, some.size(), [&](std::size_t i) {
+      const StoreRequest& request = request_of(some[i]);
+      return writes_item(request.op) ? content_of(request).header().words() : Engine::Group::kNoCell;
+    });
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (some[i].batch->error_) continue;
+      if (reads(some[i])) {
+        read(engine, some[i], [&](const auto& copy) { return group.read(i, copy); });
+      } else {
+        change(engine, group, i, some[i]);
+      }
+    }
+    items = items.subspan(some.size());
+  }
+}
+
+void Execution::execute(Engine& engine, std::span<const Item> items, Engine::Lookup& lookup) {
+  const Keys keys{items};
+  ++lookup_;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    lookup.fetch(i);
+    if (items[i].batch->error_) continue;
+    std::uint32_t& last = looked_again_[lookup.hash(i) % looked_again_.size()];
+    bool looks_again = lookup_ - last < kLookedUp;
+    read(engine, items[i], [&](const auto& copy) { return lookup.read(i, keys[i], looks_again, copy); });
+    if (looks_again) last = lookup_;
+  }
+}
+
+/// `read(copy)`: whether the key has an item.
+template <class Read>
+void Execution::read(Engine& engine, const Item& item, const Read& read) {
+  StoreBatch& batch = *item.batch;
+  StoreBatch::Row& row = batch.rows_[item.row];
+  row.value_at = batch.used_;
+  std::uint64_t number = 0;
+  const bool found = read([&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+    row.value_bytes = header.value_bytes;
+    row.answer = {StoreStatus::found, {}, header.flags, engine.cas_of(header, sequence, cell), state.expiry(),
+                  state.is_stale(),   0};
+    number = sequence;
+    return engine.copy_value(header, sequence, cell, batch.take(row.value_at, header.value_bytes));
+  });
+  if (!found) {
+    batch.used_ = row.value_at;
+    row = {};
+    number = engine.newest();
+  }
+  shows(batch, number);
+}
+
+void Execution::change(Engine& engine, Engine::Group& group, std::size_t at, const Item& item) {
+  const StoreRequest& request = request_of(item);
+  StoreAnswer& answer = item.batch->rows_[item.row].answer;
+  const auto key = bytes_of(request.key), value = bytes_of(request.value);
+  const std::uint32_t most = shared_.store.options().max_value_bytes;
+  Change change{};
+  switch (request.op) {
+    case StoreOp::append: change = engine.extend(key, value, false, most); break;
+    case StoreOp::prepend: change = engine.extend(key, value, true, most); break;
+    case StoreOp::increment: change = engine.add(key, request.number, false, answer.number); break;
+    case StoreOp::decrement: change = engine.add(key, request.number, true, answer.number); break;
+    case StoreOp::touch: change = engine.touch(key, request.item.expiry); break;
+    case StoreOp::mark_stale: change = engine.mark_stale(key, request.item.expiry); break;
+    case StoreOp::erase: change = engine.erase(key, request.number); break;
+    default: change = group.set(at, content_of(request), condition_of(request.op), request.number);
+  }
+  answer.status = status_of(change);
+  shows(*item.batch, engine.newest());
+}
+
+/// An answer of the batch shows changes up to this number.
+void Execution::shows(StoreBatch& batch, std::uint64_t number) {
+  batch.released_by_ = std::max(batch.released_by_, number);
+}
+
+void Execution::ended(const Item& item) {
+  if (--item.batch->left_ != 0) return;
+  *last_ = item.batch;
+  last_ = &item.batch->next_;
+}
+
+void Execution::release() {
+  if (executed_ == nullptr) return;
+  const std::uint64_t durable = shared_.durability != nullptr ? shared_.durability->durable() : ~std::uint64_t{0};
+  StoreBatch** at = &executed_;
+  while (*at != nullptr) {  // ends: the list does
+    StoreBatch& batch = **at;
+    if (batch.released_by_ > durable) {
+      at = &batch.next_;
+      continue;
+    }
+    *at = batch.next_;
+    Queue& queue = *batch.queue_;
+    end(batch);
+    queue.end_one();
+  }
+  last_ = at;
+}
+
+}  // namespace holdfast::store::pipeline

@@ -1,0 +1,74 @@
+// execution.hpp: executes requests, and releases the answers of batches that show nothing that is not durable.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <vector>
+
+#include "store/cpu/group.hpp"
+#include "store/pipeline/sources.hpp"
+
+namespace holdfast::store::pipeline {
+
+/// For one thread.
+class Execution {
+ public:
+  static constexpr auto kLook = std::chrono::microseconds(20);  ///< between questions whether changes are durable
+
+  explicit Execution(Shared& shared) : shared_(shared) {}
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// Executes requests in their order, in one use of the store, and leaves `items` empty. `lookup`, if given: what the index named for the keys of
+  /// all of them, which are reads.
+  void run(std::vector<Item>& items, cpu::Engine::Lookup* lookup = nullptr);
+  /// Ends batches.
+  void release();
+  /// Whether answers wait for their release.
+  bool holds_answers() const { return executed_ != nullptr; }
+
+  /// Before a batch is submitted.
+  static void begin(StoreBatch& batch, Queue& queue);
+  /// It was not submitted.
+  static void take_back(StoreBatch& batch);
+  /// All its rows have their answers. The caller may use it and end it afterwards.
+  static void end(StoreBatch& batch);
+  static bool reads(const Item& item) { return request_of(item).op == StoreOp::get; }
+  static const StoreRequest& request_of(const Item& item) { return item.batch->requests_[item.row]; }
+
+ private:
+  void fail(std::span<const Item> items, bool reads_too);
+  void execute(cpu::Engine& engine, std::span<const Item> items);
+  void execute(cpu::Engine& engine, std::span<const Item> items, cpu::Engine::Lookup& lookup);
+  template <class Read>
+  void read(cpu::Engine& engine, const Item& item, const Read& read);
+  void change(cpu::Engine& engine, cpu::Engine::Group& group, std::size_t at, const Item& item);
+  void shows(StoreBatch& batch, std::uint64_t number);
+  void ended(const Item& item);
+
+  Shared& shared_;
+  StoreBatch* executed_ = nullptr;  ///< the first of those whose answers were not released yet
+  StoreBatch** last_ = &executed_;  ///< where the next one is entered
+
+  // A read that looks its key up again may meet a later state than the index named for later reads of the key, in this batch or in those that were
+  // looked up meanwhile. These look again too, so that no caller goes back to an older state.
+  static constexpr std::uint32_t kLookedUp =
+      3;  ///< batches that may have been looked up before this one is executed, with it
+  std::array<std::uint32_t, 4096> looked_again_{};  ///< by hash: the last batch of which a row did
+  std::uint32_t lookup_ = kLookedUp;                ///< number of the batch
+};
+
+/// The keys of requests.
+struct Keys {
+  std::span<const Item> items;
+  std::span<const std::byte> operator[](std::size_t i) const {
+    const std::string_view key = Execution::request_of(items[i]).key;
+    return {reinterpret_cast<const std::byte*>(key.data()), key.size()};
+  }
+};
+
+}  // namespace holdfast::store::pipeline
