@@ -1,0 +1,181 @@
+// pipeline.cpp: the study `pipeline`: Mega-KV's four data sets through a store's pipeline, direct and staged, with the index on the CPU: how
+// many requests a second, and how long one waits (§7.2 and §7.3, without a network). Callers keep some batches under way all the time.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "frame/distribution.hpp"
+#include "frame/json.hpp"
+#include "holdfast/store_pipeline.hpp"
+#include "store/setup.hpp"
+
+namespace holdfast::bench::store {
+namespace {
+
+constexpr std::size_t kRows = 64;      ///< of a batch
+constexpr std::size_t kBatches = 64;   ///< that a caller has
+constexpr std::size_t kUnderWay = 16;  ///< of those, at a time
+
+/// A batch that is submitted again and again.
+struct Flight {
+  explicit Flight(const DataSet& set) : rows(set, kRows) {}
+
+  Rows rows;
+  StoreBatch batch;
+  Clock::time_point begun, ended;
+};
+
+struct Case {
+  const DataSet& set;
+  Shape shape;
+  unsigned gets;  ///< of a hundred
+  StoreMode mode;
+};
+
+class Client {
+ public:
+  Client(const Setup& setup, const Case& its, const Distribution& distribution, unsigned number) : its_(its) {
+    Random random(number);
+    for (std::size_t i = 0; i < kBatches; ++i) {
+      auto flight = std::make_unique<Flight>(its.set);
+      Flight& added = *flight;
+      added.batch.on_done([&added](const StoreBatch&) { added.ended = Clock::now(); });
+      for (std::size_t row = 0; row < kRows; ++row) added.rows.add(distribution.draw(random, setup.items, row), 1);
+      const char* const keys = static_cast<const char*>(added.rows.keys().bytes);
+      const char* const values = static_cast<const char*>(added.rows.values().bytes);
+      for (std::size_t row = 0; row < kRows; ++row) {
+        StoreRequest request{.key = {keys + row * its.set.key_bytes, its.set.key_bytes}};
+        if (random.below(100) >= its.gets) {
+          request.op = StoreOp::set;
+          request.value = {values + row * its.set.value_bytes, its.set.value_bytes};
+        }
+        is_get_.push_back(request.op == StoreOp::get);
+        added.batch.add(request);
+      }
+      flights_.push_back(std::move(flight));
+    }
+  }
+
+  /// So many batches, and checks each answer's status and length, and one value of each batch.
+  void run(StoreCaller& caller, std::uint64_t batches) {
+    waits_.reserve(batches);
+    for (std::uint64_t i = 0; i < batches + kUnderWay; ++i) {
+      if (i >= kUnderWay) end(caller, (i - kUnderWay) % kBatches);
+      if (i >= batches) continue;
+      Flight& next = *flights_[i % kBatches];
+      next.begun = Clock::now();
+      caller.submit(next.batch);
+    }
+  }
+  const std::vector<double>& waits_us() const { return waits_; }
+  std::uint64_t wrong() const { return wrong_; }
+
+ private:
+  void end(StoreCaller& caller, std::size_t number) {
+    Flight& flight = *flights_[number];
+    caller.wait(flight.batch);
+    waits_.push_back(std::chrono::duration<double, std::micro>(flight.ended - flight.begun).count());
+    bool looked = false;
+    for (std::size_t row = 0; row < kRows; ++row) {
+      const StoreAnswer answer = flight.batch.answer(row);
+      if (!is_get_[number * kRows + row]) {
+        wrong_ += answer.status != StoreStatus::updated;
+        continue;
+      }
+      wrong_ += answer.status != StoreStatus::found || answer.value.size() != its_.set.value_bytes;
+      if (!looked) wrong_ += !is_value(its_.set, flight.rows.item(row), 1, answer.value);
+      looked = true;
+    }
+  }
+
+  const Case its_;
+  std::vector<std::unique_ptr<Flight>> flights_;
+  std::vector<bool> is_get_;
+  std::vector<double> waits_;
+  std::uint64_t wrong_ = 0;
+};
+
+struct Figures {
+  std::vector<double> rate, median_us, late_us, median_cycles, late_cycles, cycle_us;
+};
+
+double at(std::vector<double>& sorted, double part) {
+  return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1))];
+}
+
+void measure(const Setup& setup, const Case& its, const Distribution& distribution, Store& store, Figures& figures) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (unsigned i = 0; i < setup.threads; ++i) {
+    clients.push_back(std::make_unique<Client>(setup, its, distribution, i + 1));
+  }
+  StorePipeline pipeline(store, {.mode = its.mode, .callers = setup.threads});
+  const std::uint64_t batches = std::max<std::uint64_t>(4 * kUnderWay, setup.items / setup.threads / kRows);
+  const double seconds = together(setup.threads, [&](unsigned thread) {
+    StoreCaller caller = pipeline.caller();
+    clients[thread]->run(caller, batches);
+  });
+  std::vector<double> waits;
+  for (const auto& client : clients) {
+    require(client->wrong() == 0, std::string("data set ") + its.set.name);
+    waits.insert(waits.end(), client->waits_us().begin(), client->waits_us().end());
+  }
+  std::sort(waits.begin(), waits.end());
+  const double cycle = pipeline.stats().cycle_us;
+  figures.rate.push_back(static_cast<double>(batches * kRows * setup.threads) / seconds / 1e6);
+  figures.median_us.push_back(at(waits, 0.5));
+  figures.late_us.push_back(at(waits, 0.99));
+  if (its.mode == StoreMode::direct) return;
+  figures.cycle_us.push_back(cycle);
+  figures.median_cycles.push_back(at(waits, 0.5) / cycle);
+  figures.late_cycles.push_back(at(waits, 0.99) / cycle);
+}
+
+Json row_of(const Case& its, const Figures& figures) {
+  Json row = {{"set", its.set.name},
+              {"distribution", its.shape == Shape::uniform ? "uniform" : "zipfian"},
+              {"gets", its.gets},
+              {"mode", its.mode == StoreMode::direct ? "direct" : "staged"},
+              {"million_per_second", spread(figures.rate)},
+              {"wait_us", {{"median", spread(figures.median_us)}, {"late", spread(figures.late_us)}}}};
+  if (its.mode == StoreMode::direct) return row;
+  row["cycle_us"] = spread(figures.cycle_us);
+  row["wait_cycles"] = {{"median", spread(figures.median_cycles)}, {"late", spread(figures.late_cycles)}};
+  return row;
+}
+
+Json pipeline(const Setup& setup) {
+  Json rows = Json::array();
+  for (const DataSet& set : kDataSets) {
+    Bench bench(setup, setup.items);
+    Rows all(set, setup.batch);
+    for (std::uint64_t item = 0; item < setup.items;) {
+      all.clear();
+      for (; item < setup.items && all.size() < setup.batch; ++item) all.add(item, 1);
+      require(bench->set(all.keys(), all.values()) == 0, "loading");
+    }
+    for (const Shape shape : {Shape::uniform, Shape::zipfian}) {
+      const Distribution distribution(shape, setup.items, 0.99);
+      for (const unsigned gets : {95u, 100u}) {
+        for (const StoreMode mode : {StoreMode::direct, StoreMode::staged}) {
+          const Case its{set, shape, gets, mode};
+          say(std::string("pipeline: data set ") + set.name + ", " + std::to_string(gets) + "% GET");
+          Figures figures;
+          for (unsigned i = 0; i < setup.repetitions; ++i) measure(setup, its, distribution, *bench, figures);
+          rows.push_back(row_of(its, figures));
+        }
+      }
+    }
+  }
+  return {{"study", "pipeline"},
+          {"items", setup.items},
+          {"threads", setup.threads},
+          {"batch", std::uint64_t{kRows}},
+          {"under_way", std::uint64_t{kUnderWay}},
+          {"rows", rows}};
+}
+
+const Study kPipeline("pipeline", pipeline);
+
+}  // namespace
+}  // namespace holdfast::bench::store
