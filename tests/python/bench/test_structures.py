@@ -43,11 +43,11 @@ def test_latencies() -> None:
 
 
 def test_one_parameter() -> None:
-    rows = latency_rows()[: len(NAMES)]
-    shown = tables.TABLES["structures-by"](content("delay", {"rows": rows}))
+    measured = latency_rows()[: len(NAMES)]
+    shown = tables.TABLES["structures-by"](content("delay", {"rows": measured}))
     assert lines(shown)[0][:3] == ["300", "100 / 100 / 100", "200 / 200 / 200"] and "delay, ns; insert" in shown
-    rows = [rows[0] | {"group_size": size} for size in (64, 128)]
-    shown = tables.TABLES["structures-by"](content("groups", {"rows": rows}))
+    measured = [measured[0] | {"group_size": size} for size in (64, 128)]
+    shown = tables.TABLES["structures-by"](content("groups", {"rows": measured}))
     assert [row[0] for row in lines(shown)] == ["64", "128"] and "cells of a group; insert" in shown
 
 
@@ -61,8 +61,8 @@ def test_the_picture_shows_the_default_row_of_each_scheme(tmp_path: Path) -> Non
 def test_counts_have_dashes_where_nothing_was_counted() -> None:
     counted = {"persists": 1.0, "lines_flushed": 1.0}
     whole = counted | {"lines_written": 1.0, "lines_touched": 2.5, "simulated_misses": 1.25}
-    got = [
-        {"trace": trace, "load": 0.5, "scheme": scheme, "operation": name} | figures
+    got: list[dict[str, Any]] = [
+        {"trace": trace, "load": 0.5, "scheme": scheme, "operation": name, **figures}
         for trace in ("random", "words")
         for scheme, figures in (("table", counted), ("group", whole))
         for name in OPERATIONS
@@ -97,12 +97,12 @@ def test_recovery_threads_and_churn() -> None:
 
 
 def test_originals_have_their_own_names() -> None:
-    rows = [
+    measured: list[dict[str, Any]] = [
         {"flush": "clflush", "delay_ns": 300.0, "scheme": scheme, **{f"{name}_ns": spread(100) for name in OPERATIONS}}
         for scheme in ("group", "Theirs")
     ]
     got = results.result(
-        "structures-originals", {"items": 4}, {"rows": rows, "cells": {"group": 8, "Theirs": 6}}, layers=()
+        "structures-originals", {"items": 4}, {"rows": measured, "cells": {"group": 8, "Theirs": 6}}, layers=()
     )
     rows = lines(tables.TABLES["structures-originals"](got))
     assert rows[0] == ["clflush + 300 ns", "group hashing", "0.50", *(["100 (50–200)"] * 3)]
