@@ -52,21 +52,20 @@ struct SchemeOf {
         if (free != kNoCell) return {cell, free};
       }
     }
-    for (Cell cell = stash(cells); cell < cells.shape().cells(); ++cell) {
-      if (cells.is_empty(cell)) return {cell};
-    }
-    return {};
+    const Cell cell = first_empty(cells, stash(cells));
+    return cell < cells.shape().cells() ? Placement{cell} : Placement{};
   }
   /// The last item of the stash moves into a cell of it that was emptied.
   template <class Cells>
   static Cell next_to_move(const Cells& cells, Cell hole) {
     if (hole < stash(cells)) return kNoCell;
-    Cell last = hole;
-    while (last + 1 < cells.shape().cells() && !cells.is_empty(last + 1)) ++last;
+    const Cell last = first_empty(cells, hole + 1) - 1;
     return last == hole ? kNoCell : last;
   }
 
  private:
+  static constexpr Cell kNear = 64;
+
   struct Buckets {
     Cell first[2];  ///< their first cells; two buckets, unless there is but one
   };
@@ -80,6 +79,25 @@ struct SchemeOf {
   template <class Cells>
   static Cell stash(const Cells& cells) {
     return bucket_cells(cells.shape().index);
+  }
+  /// The first empty cell of the stash from `from` on, or its end. The items are in its first cells, so that after a few cells in order
+  /// the rest are searched by halves: a large stash would be read whole by each insert.
+  template <class Cells>
+  static Cell first_empty(const Cells& cells, Cell from) {
+    Cell end = cells.shape().cells();
+    const Cell near = end - from < kNear ? end : from + kNear;
+    for (; from < near; ++from) {
+      if (cells.is_empty(from)) return from;
+    }
+    while (from < end) {  // ends: each turn halves the range
+      const Cell middle = from + (end - from) / 2;
+      if (cells.is_empty(middle)) {
+        end = middle;
+      } else {
+        from = middle + 1;
+      }
+    }
+    return from;
   }
   template <class Cells>
   static Cell free_in(const Cells& cells, Cell first) {

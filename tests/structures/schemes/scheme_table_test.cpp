@@ -1,5 +1,8 @@
 // scheme_table_test.cpp: tables of each form in a pool: filled, grown, opened again; their persists counted; how full they become.
+#include <unistd.h>
+
 #include <atomic>
+#include <filesystem>
 #include <latch>
 #include <map>
 #include <set>
@@ -175,6 +178,27 @@ TEST_P(SchemeTables, BecomeAsFullAsTheyShould) {
     EXPECT_EQ(table.check().errors, std::vector<std::string>{});
     EXPECT_EQ(table.size(), key);
   }
+}
+
+/// The items of PFHT's stash are in its first cells, although hundreds come and go: inserts and erases search for their end by halves.
+TEST(PfhtStash, HasItsItemsInItsFirstCells) {
+  const std::string path = "/dev/shm/holdfast-stash-" + std::to_string(getpid()) + ".hold";
+  {
+    Pool pool = Pool::create(path);
+    PfhtTable table = PfhtTable::create(pool, "a", {.cells = 1 << 14, .seed = 3});
+    const std::uint64_t cells = table.cells(), items = cells / 1000 * 945;
+    for (std::uint64_t key = 1; key <= items; ++key) ASSERT_EQ(table.insert(key, key), Status::inserted);
+    ASSERT_EQ(table.cells(), cells) << "it has grown, and its stash is short";
+    for (unsigned round = 0; round < 3; ++round) {
+      for (std::uint64_t key = 1 + round; key <= items; key += 7) ASSERT_EQ(table.erase(key), Status::erased);
+      EXPECT_EQ(table.check().errors, std::vector<std::string>{});
+      for (std::uint64_t key = 1; key <= items; ++key) ASSERT_EQ(table.find(key).has_value(), key % 7 != 1 + round);
+      for (std::uint64_t key = 1 + round; key <= items; key += 7) ASSERT_EQ(table.insert(key, key), Status::inserted);
+    }
+    EXPECT_EQ(table.check().errors, std::vector<std::string>{});
+    EXPECT_EQ(table.size(), items);
+  }
+  std::filesystem::remove(path);
 }
 
 #if defined(HOLDFAST_SANITIZED)
