@@ -7,6 +7,14 @@
 
 namespace holdfast::dramhit {
 
+// Intel: a core has 16 buffers for misses, and a locked swap waits for the prefetches before it. AMD: only adjacent prefetches
+// are translated in parallel.
+unsigned usual_depth() { return __builtin_cpu_is("intel") ? 32 : 64; }
+unsigned lines_together(unsigned depth) {
+  const unsigned half = (depth + 1) / 2;
+  return __builtin_cpu_is("intel") ? std::min(half, 4u) : half;
+}
+
 const Engine& engine_for(const Format& format) {
   if (format.wide()) return wide_engine();
 #if defined(HOLDFAST_SANITIZED)  // sanitizers know the accesses of the portable one

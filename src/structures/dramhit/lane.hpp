@@ -12,9 +12,10 @@
 namespace holdfast::dramhit {
 
 inline constexpr unsigned kMostDepth = 128;
-/// Lines that a queue waits for at a time. Half of them are asked for together, and an AMD core has at most 24 misses under way
-/// (measured by `scripts/dramhit depth`).
-inline constexpr unsigned kDepth = 32;
+/// Lines that a queue waits for at a time where the caller does not say, and how many of a depth it asks for together
+/// (docs/internals/dramhit.md, "Queues"; engine.cpp).
+unsigned usual_depth();
+unsigned lines_together(unsigned depth);
 /// The same for sums without results: those that wait take in more of their key.
 inline constexpr unsigned kDepthOfSums = 96;
 

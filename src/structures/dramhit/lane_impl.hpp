@@ -39,7 +39,7 @@ class LaneFor final : public Lane {
   bool flush(Results& results) override {
     enter();
     read_until(0, results);
-    static_cast<void>(change_until(0, results));
+    with_writer(results, [this](auto& writer) { return change_until(0, writer); });
     leave();
     return waiting() == 0;
   }
@@ -80,14 +80,12 @@ class LaneFor final : public Lane {
   /// A queued operation needs space for its answer.
   bool may_change(const Results& results) const { return results.has_space() || owed_ == 0; }
 
-  unsigned most_together() const { return (depth_ + 1) / 2; }
-
   /// False: the rows up to `end` were not all taken.
   bool submit_reads(Rows& rows, std::size_t end, Results& results) {
     RowGroup group;
     while (rows.next < end) {
-      if (!read_until(depth_ - most_together(), results)) return false;
-      group.take(form_, rows, end, most_together());
+      if (!read_until(depth_ - together_, results)) return false;
+      group.take(form_, rows, end, together_);
       form_.add_reads(group.hash, group.size, [&](unsigned i) { return id_of(rows, group.row[i]); });
       rows.next = group.after;
     }
@@ -97,12 +95,19 @@ class LaneFor final : public Lane {
   bool submit_changes(Rows& rows, std::size_t end, Results& results) {
     if (!read_until(0, results)) return false;  // they came first
     with_ = rows.with;
-    const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_;
+    return with_writer(results, [&](auto& writer) { return submit_changes(rows, end, writer); });
+  }
+  /// As many rows are taken as are answered, all in one loop: what it needs stays in registers.
+  template <class ResultWriter>
+  [[gnu::always_inline]] bool submit_changes(Rows& rows, std::size_t end, ResultWriter& writer) {
+    const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_, together = together_;
+    const bool words = rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows);
     RowGroup group;
     while (rows.next < end) {
-      if (!change_until(most - most_together(), results)) return false;
-      group.take(form_, rows, end, most_together());
-      add_changes(rows, group);
+      if (!change_until(most - together, writer)) return false;
+      group.take(form_, rows, end, together);
+      if (!rows.silent) owed_ += group.size;
+      words ? add_changes<true>(rows, group) : add_changes<false>(rows, group);
       rows.next = group.after;
     }
     return true;
@@ -114,18 +119,10 @@ class LaneFor final : public Lane {
            !is_float(with_.element);
   }
 
-  void add_changes(const Rows& rows, const RowGroup& group) {
-    if (!rows.silent) owed_ += group.size;
-    if (rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows)) {
-      add_changes_as<true>(rows, group);
-    } else {
-      add_changes_as<false>(rows, group);
-    }
-  }
   /// `kPlain`: all are changes of one kind, which ask for lines alike, and values are words. What is needed is in registers: what is
   /// stored in a queue meanwhile might be anything.
   template <bool kPlain>
-  void add_changes_as(const Rows& given, const RowGroup& group) {
+  [[gnu::always_inline]] void add_changes(const Rows& given, const RowGroup& group) {
     const Rows rows = given;
     const auto place = form_.placer();
     const typename Changes::State state{0, rows.op, rows.silent};
@@ -189,29 +186,23 @@ class LaneFor final : public Lane {
 
   /// Runs changes until no more than `left` lines are waited for, and there is space for others to wait behind them; false: there
   /// is no space for more answers.
-  bool change_until(unsigned left, Results& results) {
+  template <class ResultWriter>
+  [[gnu::always_inline]] bool change_until(unsigned left, ResultWriter& writer) {
     while (changes_.lines() > left || !changes_.has_space_behind()) {
+      Results& results = writer.results();
       if (!may_change(results)) return false;
-      change_some(changes_.lines() > left ? changes_.lines() - left : 1, results);
+      change_some(with_space(changes_.lines() > left ? changes_.lines() - left : 1, results), writer);
     }
     return true;
   }
 
   /// Looks at the lines of the next `n` changes, or of fewer. One after the other: to look at several before the first of them is
   /// made costs more, in memory and in cache, on AMD and Intel, than the wait for its locked instruction.
-  void change_some(unsigned n, Results& results) {
-    if (results.is_plain() && form_.gives_words()) {
-      change_and_give<true>(n, results);
-    } else {
-      change_and_give<false>(n, results);
-    }
-  }
-  template <bool kPlain>
-  void change_and_give(unsigned n, Results& results) {
-    ResultWriter<Form, kPlain> writer(results, form_);
+  template <class ResultWriter>
+  [[gnu::always_inline]] void change_some(unsigned n, ResultWriter& writer) {
     const Combining with = with_;  // all in registers
     unsigned done = 0, on = 0;
-    for (n = with_space(n, results); n != 0; --n) {
+    for (; n != 0; --n) {
       Task& task = changes_.pop();
       if (changes_.waits_behind(task)) [[unlikely]]
         continue;
@@ -220,15 +211,16 @@ class LaneFor final : public Lane {
       if (outcome == LineOutcome::done && task.state.behind == Changes::kNone && !task.state.counted) [[likely]] {
         ++done;
         changes_.end(task);
-        answered(task, answer, results, writer);
+        answered(task, answer, writer);
         counted(answer.status);
       } else if (outcome == LineOutcome::next && !Form::is_gone(task)) {
         ++on;
         form_.ask_next(task);
         changes_.push_again(task);
       } else {
-        writer.meanwhile([&] { go_on(task, outcome, answer, results); });
-        n = with_space(n - 1, results) + 1;
+        go_on(task, outcome, answer, writer.results());
+        writer.resume();
+        n = with_space(n - 1, writer.results()) + 1;
       }
     }
     operations_ += done;
@@ -241,9 +233,9 @@ class LaneFor final : public Lane {
   }
 
   template <class ResultWriter>
-  [[gnu::always_inline]] void answered(const Task& task, const Answer& answer, Results& results, ResultWriter& writer) {
+  [[gnu::always_inline]] void answered(const Task& task, const Answer& answer, ResultWriter& writer) {
     form_.drop(task);
-    ++results.count[static_cast<unsigned>(answer.status)];
+    ++writer.counts()[static_cast<unsigned>(answer.status)];
     if (task.state.silent) return;
     HOLDFAST_ASSERT(owed_ != 0);
     --owed_;
@@ -267,7 +259,7 @@ class LaneFor final : public Lane {
         ++operations_;
         {
           ResultWriter<Form, false> writer(results, form_);
-          answered(task, answer, results, writer);
+          answered(task, answer, writer);
         }
         at_hand = Form::distance_of(task);
         const bool reported = task.state.counted, ends = task.state.behind == Changes::kNone;
@@ -337,18 +329,17 @@ class LaneFor final : public Lane {
 
   /// Calls `run(writer)` with the writer for these results.
   template <class Run>
-  [[gnu::always_inline]] void with_writer(Results& results, const Run& run) {
+  [[gnu::always_inline]] auto with_writer(Results& results, const Run& run) {
     if (results.is_plain() && form_.gives_words()) {
       ResultWriter<Form, true> writer(results, form_);
-      run(writer);
-    } else {
-      ResultWriter<Form, false> writer(results, form_);
-      run(writer);
+      return run(writer);
     }
+    ResultWriter<Form, false> writer(results, form_);
+    return run(writer);
   }
 
   Core& core_;
-  const unsigned depth_;
+  const unsigned depth_, together_ = lines_together(depth_);
   Member member_;
   const View* view_ = nullptr;
   std::uint64_t number_ = 0;  ///< the view's; 0: none yet

@@ -32,13 +32,13 @@ class ResultWriter {
     }
   }
 
-  /// Lets `run` write results itself.
-  template <class Run>
-  void meanwhile(const Run& run) {
+  /// The results so far. A caller that writes to them calls `resume` after.
+  Results& results() {
     results_.size = size_;
-    run();
-    size_ = results_.size;
+    return results_;
   }
+  void resume() { size_ = results_.size; }
+  std::uint64_t* counts() { return results_.count; }
 
  private:
   Results& results_;
