@@ -28,42 +28,42 @@ from .table import Table, require_table
 
 _WIDEST = 64
 _PIECE = 1 << 16
-"""Items that are carried from table to table at a time."""
+"""Number of items that are copied between tables in one batch."""
 _CREATE_OPTIONS = {"capacity", "device", "overwrite"} | CreateOptions.__optional_keys__
 
 
 def _all_fit(statuses: Any, items: int, where: str) -> None:
-    """Raises NoSpace where a row of a copy found none."""
+    """Raises NoSpace if a row of a copy found no space."""
     refused = int(np.count_nonzero(statuses == Status.NO_SPACE))
     if refused:
         raise no_space(f"of {items:,} items {refused:,} or more", where)
 
 
 class MemoryTable(Sized):
-    """A key-value table in memory, at the speed of DRAM (DRAMHiT). It needs no GPU and no file.
+    """A volatile key-value table in memory (DRAMHiT). It needs no GPU and no file.
 
-    It ends with the process. The operations, their arguments, statuses and the order of rows are those of `Table`, but
-    for columns, scores, and keys and values of any length. Several threads may use one table at once.
+    Its contents end with the process. Operations, arguments, statuses and the order of rows are those of `Table`; there
+    are no columns, scores, or keys and values of any length. Several threads may use one table at once.
 
     Parameters
     ----------
     key
         Bytes of a key: 8, or another multiple of 8 up to 64.
     value
-        Bytes of a value: 0 (a set) to 64. Up to 8, with keys of 8, are the fastest.
+        Bytes of a value: 0 (a set) to 64. Values of up to 8 bytes with keys of 8 bytes are the fastest.
     capacity
-        Items to make space for, at three quarters full; the table grows past it automatically, while searches continue.
+        Items to reserve space for, at a load of three quarters; the table grows beyond it while searches continue.
     threads
-        That a batch may use, 1024 at most; 0: all, 8 at most.
+        Most threads of a batch, at most 1024; 0: all, at most 8.
     grows
-        False: it grows only by `reserve`, and what finds no space is NO_SPACE.
+        False: the table grows only by `reserve`, and a row without a slot reports NO_SPACE.
     huge_pages, interleave
-        Ask the system for huge pages, and for pages of all NUMA nodes, one after another.
+        Request huge pages from the system, and interleave pages over all NUMA nodes.
     seed
-        Of the hash; 0: random.
+        Seed of the hash; 0: random.
     partitions
-        Not 0: DRAMHiT-P. Changes go to as many threads of the table's own, which suits few keys that are changed very
-        often. For keys of 8 bytes with values of up to 8; the table does not grow, whatever `grows` says.
+        If not 0: the number of partitions, each changed only by its own thread (DRAMHiT-P). This suits few keys that
+        are changed very often. For keys of 8 bytes with values of up to 8; the table does not grow, even if `grows`.
 
     Raises
     ------
@@ -101,12 +101,12 @@ class MemoryTable(Sized):
 
     @property
     def capacity(self) -> int:
-        """Slots. The table grows before they are all taken, and by itself."""
+        """Number of slots. The table grows automatically before all are occupied."""
         return int(self._memory.slots())
 
     @property
     def load_factor(self) -> float:
-        """Items divided by slots."""
+        """Number of items divided by number of slots."""
         return len(self) / self.capacity
 
     @property
@@ -120,33 +120,32 @@ class MemoryTable(Sized):
         return self._shape.value_bytes
 
     def clear(self) -> None:
-        """Removes every item. Raises NoSpace: it needs memory for as many slots again."""
+        """Removes every item. Needs memory for as many slots again, and raises NoSpace without it."""
         self._memory.clear()
 
     def reserve(self, items: int) -> None:
-        """Grows so that `items` items, at most 2^40, fit without another growth, also if `grows` is False.
+        """Grows the table so that it holds `items` items, at most 2^40, without another growth, even without `grows`.
 
-        It moves the items that there are, which takes as long as a growth by itself does, however many are to come; a
-        signal (Ctrl-C) waits until it is done. Raises NoSpace, and then nothing has changed; InvalidArgument in a
-        partitioned table.
+        Moves the existing items; a signal (Ctrl-C) waits until this is done. Raises NoSpace, after which nothing has
+        changed, and InvalidArgument for a partitioned table.
         """
         self._memory.reserve(whole("items", items, 0, 1 << 40))
 
     def stats(self) -> dict[str, Any]:
-        """Figures: size, slots, bytes, growths; operations answered, and cache lines looked at for them."""
+        """Returns figures: size, slots, bytes, growths, operations answered, and cache lines that they examined."""
         return dict(self._memory.stats())
 
     def export_batch(self, n: int = _PIECE, cursor: int = 0, *, values: bool = True, dtype: Any = None) -> ExportResult:
         """Copies up to `n` items.
 
-        A key that is there from the first call to the last appears exactly once, whatever others do to the table.
+        A key that is present from the first call to the last appears exactly once, even if the table changes.
 
         Parameters
         ----------
         cursor
-            0 at first, then what the call before returned.
+            0 for the first call, then the result of the previous call.
         values
-            False to leave the values out.
+            False: omits the values.
         dtype
             Element type of the values, as for `find`.
 
@@ -166,8 +165,8 @@ class MemoryTable(Sized):
         return exported(export, self._shape, n, cursor, values, dtype, self.capacity)  # more would stay empty
 
     def batches(self, n: int = _PIECE, *, dtype: Any = None) -> Iterator[Items]:
-        """All items as arrays (keys, values) of up to `n`, with the promise and the element types of `export_batch`; it
-        ends when all were given."""
+        """Yields all items as arrays (keys, values) of up to `n` rows, with the guarantee and the element types of
+        `export_batch`."""
         cursor: int | None = 0
         while cursor is not None:
             keys, values, cursor = self.export_batch(n, cursor, dtype=dtype)
@@ -175,8 +174,8 @@ class MemoryTable(Sized):
                 yield Items(keys, values)
 
     def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
-        """Each item as (key, value), in no order: keys of 8 bytes are ints, wider ones bytes; values are bytes, or rows
-        of `dtype`."""
+        """Yields each item as (key, value), in no order. Keys of 8 bytes are ints, wider ones bytes; values are bytes,
+        or rows of `dtype`."""
         batch = whole("batch", batch, 1, 1 << 40)
         cursor: int | None = 0
         while cursor is not None:
@@ -184,25 +183,25 @@ class MemoryTable(Sized):
             yield from zip(plain(keys), rows if dtype is not None else (row.tobytes() for row in rows), strict=True)
 
     def __iter__(self) -> Iterator[Any]:
-        """Each key, in no order: an int, or bytes if keys are wider than 8."""
+        """Yields each key, in no order: an int, or bytes if keys are wider than 8 bytes."""
         for key, _ in self.items():
             yield key
 
     # Durable tables.
 
     def to_table(self, to: str | os.PathLike[str] | Pool, *, name: str | None = None, **options: Any) -> Table:
-        """Makes a durable table with these items, and leaves it open.
+        """Creates a durable table with these items, and returns it open.
 
-        It has its name when all items are in it: if it cannot be made, or is interrupted, there is nothing of it, and
-        with `overwrite` what was there before stays. A process that is killed meanwhile leaves a table in a `Pool`
-        whose name begins with "to_table-", to be dropped.
+        The table gets its name when it has all items. After an error or an interrupt there is no new table, and with
+        `overwrite` the previous one remains. A process that is killed during the call leaves a table in a `Pool` whose
+        name begins with "to_table-"; drop it.
 
         Parameters
         ----------
         to
             The path of a new pool file, as for `Table.create`, or an open pool.
         name
-            Of the table in an open pool, as for `Pool.create_table`.
+            Name of the table in an open pool, as for `Pool.create_table`.
         options
             As for either, but for sizes, which are this table's; so is the capacity unless given.
 
@@ -226,7 +225,7 @@ class MemoryTable(Sized):
         return Table._wrap(native, path, path, "r+")
 
     def _to_pool(self, pool: Pool, name: str, options: dict[str, Any]) -> Table:
-        """Makes a table of another name, which then takes the place of `name`."""
+        """Creates a table with a temporary name, fills it, and renames it to `name`."""
         name, overwrite = name_of(name), flag("overwrite", options.pop("overwrite", False))
         if not overwrite and any(found.name == name for found in pool.objects):
             raise ObjectExists(f"{pool.path} has an object {shown(name)} already: name another, or pass overwrite=True")
@@ -243,7 +242,7 @@ class MemoryTable(Sized):
         return pool.table(name, options.get("device", "auto"), **work)
 
     def _copy_to(self, table: Table) -> None:
-        """Closes it if not all items fit there."""
+        """Copies all items into `table`. Closes the table if they do not fit."""
         try:
             cursor: int | None = 0
             while cursor is not None:
@@ -255,12 +254,12 @@ class MemoryTable(Sized):
 
     @classmethod
     def from_table(cls, table: Table, **options: Any) -> MemoryTable:
-        """A table in memory with the items of a durable one; scores stay behind.
+        """Creates a table in memory with the items of a durable table, without their scores.
 
         Parameters
         ----------
         options
-            As for `MemoryTable`; sizes are the table's, and the capacity too unless given.
+            As for `MemoryTable`; key and value sizes are those of `table`, and so is the capacity unless given.
 
         Raises
         ------

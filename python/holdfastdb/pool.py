@@ -1,4 +1,4 @@
-"""A pool as a Python program uses it: one file, with several tables by their names."""
+"""The class `Pool`: one file with several named objects."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .table import Table
 
 
 class Pool:
-    """A pool file and the objects in it, made with `Pool.create` or `Pool.open`.
+    """A pool file and its objects, from `Pool.create` or `Pool.open`.
 
-    Its tables are ordinary ones, each with its own batches, domain and clean mark; `path` of a table is "POOL:NAME".
-    One process at a time has a pool open for changes. It stays open until `close`, or until the last of the pool and
-    its tables is gone. Several threads may use one pool at once.
+    Each table has its own batches, domain and clean mark; its `path` is "POOL:NAME". One process at a time has a pool
+    open for changes. The pool stays open until `close`, or until the last reference to the pool and its tables ends.
+    Several threads may use one pool at once.
     """
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class Pool:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], overwrite: bool = False) -> Pool:
-        """Makes an empty pool file, readable by its owner alone, and opens it. It begins small, and grows.
+        """Creates an empty pool file and opens it. Only its owner can read the file.
 
         Parameters
         ----------
         overwrite
-            Replace a pool that no process has open, or an empty file, and nothing else.
+            Replace an existing pool that no process has open, or an empty file. Other files are not replaced.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class Pool:
         mode
             "r+" to change the pool (one process at a time), "r" to read it (together with other readers).
         salvage
-            Open tables after a power cut all the same: items may be missing or damaged. With mode="r" private copies in
+            Open tables also after a power failure: items may be missing or damaged. With mode="r" private copies in
             memory are recovered, and the file is not written.
 
         Raises
@@ -84,7 +84,7 @@ class Pool:
         overwrite: bool = False,
         **options: Unpack[CreateOptions],
     ) -> Table:
-        """Makes an empty table, durably, and opens it.
+        """Creates an empty table, durably, and opens it.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Pool:
         return Table._wrap(native, self._path, f"{self._path}:{name}", "r+")
 
     def table(self, name: str, device: str = "auto", mode: str | None = None, **options: Unpack[OpenOptions]) -> Table:
-        """Opens a table, and recovers it first if it was not closed. Each table opens once at a time.
+        """Opens a table, and recovers it first if it was not closed. Each table is open once at a time.
 
         Parameters
         ----------
@@ -131,17 +131,17 @@ class Pool:
 
     @property
     def objects(self) -> tuple[ObjectInfo, ...]:
-        """What each object says of itself, in the order in which they were made. Raises ObjectClosed."""
+        """Properties of each object, in the order of creation. Raises ObjectClosed."""
         return objects_from(self._native.objects())
 
     def rename(self, name: str, to: str, *, overwrite: bool = False) -> None:
-        """Gives an object another name, durably; it may be open.
+        """Renames an object, durably; it may be open.
 
         Parameters
         ----------
         overwrite
-            Take the place of an object of its kind that has that name, in one commit: after a crash the one or the
-            other is there.
+            Replace an object of the same kind that has that name, in one commit: after a crash one of the two has the
+            name.
 
         Raises
         ------
@@ -171,9 +171,9 @@ class Pool:
     ) -> SnapshotReport:
         """Copies all objects, as they are at one moment, into a new pool file, on any medium.
 
-        Searches proceed meanwhile. What changes a table, saves of checkpoints, and what opens or closes an object wait
-        until all is copied. The file has its name only when it is whole and on its device. A table that is much larger
-        than its items, after `erase` or `clear`, is as small as they are in the copy.
+        Searches continue. Changes of tables, saves of checkpoints, and calls that open or close an object wait until
+        the copy is complete. The file gets its name when it is complete and on its device. The copy of a table that is
+        much larger than its items is as small as they are.
 
         Parameters
         ----------
