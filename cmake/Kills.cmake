@@ -16,7 +16,7 @@ holdfast_program(holdfast-kill-test ${kill_sources})
 # What the kill test kills at failpoints (src/core/failpoint.hpp): its own sources, with a library that has them.
 set(with_failpoints ${holdfast_sources} ${wide_sources})
 list(FILTER with_failpoints EXCLUDE REGEX "/src/(kmers|structures/dramhit)/")  # no failpoints there, and nothing to kill
-list(APPEND with_failpoints "${PROJECT_SOURCE_DIR}/src/structures/dramhit/memory.cpp")  # structures/cuckoo needs it
+list(APPEND with_failpoints "${PROJECT_SOURCE_DIR}/src/structures/dramhit/pages.cpp")  # structures/cuckoo needs it
 holdfast_library(holdfast_failpoints ${with_failpoints})
 target_compile_definitions(holdfast_failpoints PUBLIC HOLDFAST_FAILPOINTS=1)
 target_compile_options(holdfast_failpoints PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)  # it compiles in a quarter of the time

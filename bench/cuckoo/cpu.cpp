@@ -120,7 +120,7 @@ Json cpu(const Setup& setup) {
     erased.push_back(rates.of(0, most, erase));
     require(index.size() == 0 && index.growths() == 0, "end");
   }
-  const dramhit::Memory memory(cells * 8, {.populate = true});
+  const dramhit::Pages memory(cells * 8, {.populate = true});
   std::fill_n(reinterpret_cast<std::uint64_t*>(memory.data()), cells, 1);
   for (const bool two : {false, true}) {
     for (unsigned repetition = 0; repetition < setup.repetitions; ++repetition) {

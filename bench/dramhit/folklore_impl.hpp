@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "dramhit/folklore.hpp"
-#include "structures/dramhit/memory.hpp"
+#include "structures/dramhit/pages.hpp"
 #include "structures/dramhit/protocol.hpp"
 
 namespace holdfast::bench {
@@ -66,7 +66,7 @@ class FolkloreFor final : public Folklore {
 
   const Combining with_;
   dramhit::Geometry geometry_;
-  dramhit::Memory memory_;
+  dramhit::Pages memory_;
   dramhit::Line* lines_;
 };
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "holdfast/memory_table.hpp"
-#include "structures/dramhit/memory.hpp"
+#include "structures/dramhit/pages.hpp"
 #include "structures/dramhit/word.hpp"
 
 namespace holdfast::dramhit {
@@ -51,7 +51,7 @@ struct View {
   std::uint64_t line_bytes;
   std::uint64_t number;     ///< of the table's views, from 1 on
   std::int64_t most_items;  ///< then it is as full as it should get
-  Memory memory;
+  Pages memory;
 };
 
 /// One thread's part in a table.

@@ -22,8 +22,8 @@ CpuIndex::CpuIndex(const CpuOptions& options) : huge_pages_(options.huge_pages),
   const unsigned bits = bits_for(options.capacity);
   geometry_ = {bits, bits, low_bits(options.signature_bits)};
   const dramhit::MemoryChoice choice{.huge_pages = huge_pages_};
-  cells_ = dramhit::Memory(geometry_.buckets() * CpuMemory::kCells * sizeof(std::uint64_t), choice);
-  groups_ = dramhit::Memory(groups_of(bits) * sizeof(std::uint64_t), choice);
+  cells_ = dramhit::Pages(geometry_.buckets() * CpuMemory::kCells * sizeof(std::uint64_t), choice);
+  groups_ = dramhit::Pages(groups_of(bits) * sizeof(std::uint64_t), choice);
 }
 
 CpuMemory CpuIndex::memory() const {

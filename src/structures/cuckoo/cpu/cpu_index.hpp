@@ -8,7 +8,7 @@
 
 #include "structures/cuckoo/cpu/cpu_memory.hpp"
 #include "structures/cuckoo/index.hpp"
-#include "structures/dramhit/memory.hpp"
+#include "structures/dramhit/pages.hpp"
 #include "structures/use_gate.hpp"
 #include "threads/thread_team.hpp"
 
@@ -64,7 +64,7 @@ class CpuIndex {
                    std::vector<Row>* repeated);
 
   Geometry geometry_;  // changes under `layout_` alone, as cells_ and groups_ do
-  dramhit::Memory cells_, groups_;
+  dramhit::Pages cells_, groups_;
   const bool huge_pages_;
   mutable structures::UseGate layout_;  ///< entered by each call, alone by growth
   mutable threads::ThreadTeam team_;

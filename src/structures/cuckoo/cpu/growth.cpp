@@ -26,10 +26,10 @@ bool CpuIndex::grow(unsigned bits, std::uint64_t least) {
   if (bits >= kMostBits || (least != 0 && size() < geometry_.buckets() * CpuMemory::kCells / least)) return false;
   const Geometry next = geometry_.grown();
   const dramhit::MemoryChoice choice{.huge_pages = huge_pages_};
-  dramhit::Memory cells, groups;
+  dramhit::Pages cells, groups;
   try {
-    cells = dramhit::Memory(next.buckets() * CpuMemory::kCells * sizeof(std::uint64_t), choice);
-    groups = dramhit::Memory(groups_of(next.bits) * sizeof(std::uint64_t), choice);
+    cells = dramhit::Pages(next.buckets() * CpuMemory::kCells * sizeof(std::uint64_t), choice);
+    groups = dramhit::Pages(groups_of(next.bits) * sizeof(std::uint64_t), choice);
   } catch (const NoSpace&) {
     return false;
   }

@@ -1,4 +1,4 @@
-// memory.hpp: zeroed memory of the process for a table: huge pages, and spread over the nodes of the machine.
+// pages.hpp: zeroed memory of the process for a table: huge pages, and spread over the nodes of the machine.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@ struct MemoryChoice {
 };
 
 /// Anonymous memory, aligned to huge pages. Throws NoSpace where the system has none.
-class Memory {
+class Pages {
  public:
-  Memory() = default;
-  Memory(std::size_t bytes, const MemoryChoice& choice);
-  Memory(Memory&& other) noexcept { swap(other); }
-  Memory& operator=(Memory&& other) noexcept {
+  Pages() = default;
+  Pages(std::size_t bytes, const MemoryChoice& choice);
+  Pages(Pages&& other) noexcept { swap(other); }
+  Pages& operator=(Pages&& other) noexcept {
     swap(other);
     return *this;
   }
-  ~Memory();
+  ~Pages();
 
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
   bool interleaved() const { return interleaved_; }
 
  private:
-  void swap(Memory& other) noexcept;
+  void swap(Pages& other) noexcept;
 
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;

@@ -1,5 +1,5 @@
-// memory.cpp: pages of the system, huge and interleaved where asked for.
-#include "structures/dramhit/memory.hpp"
+// pages.cpp: pages of the system, huge and interleaved where asked for.
+#include "structures/dramhit/pages.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ unsigned numa_nodes() {
   return nodes > kMostNodes ? kMostNodes : static_cast<unsigned>(nodes);
 }
 
-Memory::Memory(std::size_t bytes, const MemoryChoice& choice) : bytes_(bytes), mapped_bytes_(bytes + kHugePage) {
+Pages::Pages(std::size_t bytes, const MemoryChoice& choice) : bytes_(bytes), mapped_bytes_(bytes + kHugePage) {
   const auto refuse = [&] {
     throw NoSpace("a table in memory needs " + std::to_string(bytes) +
                   " bytes, which the system does not have: give a smaller capacity, or free memory");
@@ -62,11 +62,11 @@ Memory::Memory(std::size_t bytes, const MemoryChoice& choice) : bytes_(bytes), m
   }
 }
 
-Memory::~Memory() {
+Pages::~Pages() {
   if (mapped_ != nullptr) system::munmap(mapped_, mapped_bytes_);
 }
 
-void Memory::swap(Memory& other) noexcept {
+void Pages::swap(Pages& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(mapped_, other.mapped_);
