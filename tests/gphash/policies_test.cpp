@@ -195,10 +195,14 @@ TYPED_TEST(MinimalPolicies, SufficeForMovesAndGrowth) {
   view.heap = before.heap;
   *view.reserved_slot = *before.reserved_slot;
   for (std::uint64_t bucket = 0; bucket < 32; ++bucket) carry_tags(table.memory, before, view, 5, bucket);
+  CopiedGroup<Shape> group;
   for (std::uint64_t i = 0; i < before.buckets(1) * before.shape.slots(); ++i) {
-    const Rehashed result = rehash_slot(MinimalTile{}, table.memory, view, before.after(before.level[1], i));
-    EXPECT_TRUE(result == Rehashed::moved || result == Rehashed::empty);
+    Copied copied;
+    const Rehashed result = copy_up(MinimalTile{}, table.memory, view, {before.level[1], 4}, i, copied);
+    EXPECT_TRUE(result == Rehashed::copied || result == Rehashed::empty);
+    if (result == Rehashed::copied) group.add(table.memory, view, copied);
   }
+  group.settle(table.memory, view);
   for (std::uint64_t k = Shape::kVariable || Shape::kMayBeWide ? 0 : 1; k < keys; ++k) {
     table.with_key(k, [&](const Key& key) {
       EXPECT_TRUE(find_settled(MinimalTile{}, table.memory, view, Candidates<Shape>(view, key)).item) << k;

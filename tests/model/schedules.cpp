@@ -335,6 +335,19 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) 
   scenario.setup = {insert(crowd[0], 1)};
   scenario.callers = {{one(insert(crowd[1], 2)), one(find(crowd[0]))}};
   to.push_back(scenario);
+  // Four items go up as one group, with one fence.
+  ModelShape full = one_level(items);
+  full.spare_levels = 1;
+  full.cells = items.variable ? 6 : 8;
+  const auto any = keys_where(5, [&](const auto&, std::uint64_t key) {
+    const Candidates candidates = candidates_of(full, key);
+    return top_bits(candidates.location(0), 1) != top_bits(candidates.location(1), 1);
+  });
+  scenario = blank("a full level goes up", flavour, full);
+  scenario.grows = true;
+  for (unsigned i = 0; i < 4; ++i) scenario.setup.push_back(insert(any[i], 1u << i));
+  scenario.callers = {{one(insert(any[4], 16)), one(find(any[0]))}};
+  to.push_back(scenario);
 }
 
 /// An item moves, and a table grows: scores stay with their items.

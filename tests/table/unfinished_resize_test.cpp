@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -199,29 +200,43 @@ TEST_P(UnfinishedResize, IsSalvagedInAPrivateCopy) {
 
 TEST_P(UnfinishedResize, IsSalvagedWithoutWhatIsDamaged) {
   table_->close();
-  // One slot of each level gets a key that does not belong there.
   std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
-  auto expected = acknowledged();
-  unsigned levels = 0;
-  const ObjectInfo info = inspect(path_).objects.at(0);
-  for (const ExtentInfo& extent : info.extents) {
-    if (extent.kind.rfind("level", 0) != 0) continue;
-    ++levels;
+  std::map<std::uint64_t, unsigned> copies;
+  const auto each_item = [&](const ExtentInfo& extent,
+                             const std::function<bool(std::uint64_t at, std::uint64_t key)>& act) {
+    if (extent.kind.rfind("level", 0) != 0) return;
     for (std::uint64_t at = extent.offset; at < extent.offset + extent.bytes; at += 16) {
       std::uint64_t key = 0;
       file.seekg(static_cast<std::streamoff>(at));
       file.read(reinterpret_cast<char*>(&key), 8);
-      if (key == 0) continue;
-      expected.erase(key);
+      if (key != 0 && !act(at, key)) return;
+    }
+  };
+  const ObjectInfo info = inspect(path_).objects.at(0);
+  for (const ExtentInfo& extent : info.extents)
+    each_item(extent, [&](std::uint64_t, std::uint64_t key) { return ++copies[key] > 0; });
+  // One slot of each level gets a key that does not belong there. Items that were copied up lose one of two copies.
+  auto expected = acknowledged();
+  unsigned alone = 0, copied = 0;
+  std::uint64_t upper = 0;
+  for (const ExtentInfo& extent : info.extents)
+    each_item(extent, [&](std::uint64_t, std::uint64_t) { return upper = std::max(upper, extent.bytes), false; });
+  for (const ExtentInfo& extent : info.extents) {
+    const bool wants_copied = extent.bytes == upper;
+    each_item(extent, [&](std::uint64_t at, std::uint64_t key) {
+      if ((copies[key] == 2) != wants_copied) return true;
+      ++(wants_copied ? copied : alone);
+      if (!wants_copied) expected.erase(key);
       key ^= std::uint64_t{1} << 40;
       file.seekp(static_cast<std::streamoff>(at));
       file.write(reinterpret_cast<const char*>(&key), 8);
-      break;
-    }
+      return false;
+    });
   }
   file.close();
-  ASSERT_EQ(levels, 2u);
-  ASSERT_EQ(expected.size(), last_ - 3);
+  ASSERT_EQ(copied, 1u);
+  ASSERT_EQ(alone, 1u) << "nothing was left to copy";
+  ASSERT_EQ(expected.size(), last_ - 2);
   EXPECT_THROW(reopen(), PoolCorrupt);
   Table table = reopen(true, true);
   EXPECT_EQ(items(table), expected);

@@ -66,7 +66,7 @@ class TableObject : public pool::Object {
   /// Allocates, maps and zeroes level `number`, then names it in the directory, durably, as the new top level
   /// (GPHash §3.2.3 "Resizing", rules 17, 19). `number` is one above the top level. Throws NoSpace; then nothing changed.
   void add_level(unsigned number);
-  /// Takes level `number`, whose slots are all durably empty, out of the directory; its extent becomes free. `number` is the
+  /// Takes level `number`, whose items are all durably in others, out of the directory; its extent becomes free. `number` is the
   /// lowest level, and one more than are addressed. With the last such level the resize has ended.
   void release_level(unsigned number);
   /// Adds at least one and up to `more` cells, or a few more, as pages are whole. Throws NoSpace if there is no space for one.

@@ -34,7 +34,6 @@ constexpr FailpointFacts kFacts[] = {
     {Failpoint::level_allocated, Theme::resizes, 1, 1, false, kAll},
     {Failpoint::level_added, Theme::resizes, 3, 1, false, kAll},
     {Failpoint::rehash_copied, Theme::resizes, 3, 6, false, kAll},
-    {Failpoint::rehash_cleared, Theme::resizes, 3, 6, false, kAll},
     {Failpoint::level_drained, Theme::resizes, 2, 1, false, kAll},
     {Failpoint::level_released, Theme::resizes, 2, 1, false, kAll},
     {Failpoint::phase_placed, Theme::phases, 1, 2, false, kCells},
@@ -74,8 +73,7 @@ RecoveryFailpoints table_mended_at(Failpoint at) {
     case move_copied: return list({copy_dropped});
     case level_added:
     case rehash_copied:
-    case rehash_cleared:
-      return list({rehash_copied, rehash_cleared, level_drained, directory_written, copy_half_written, level_released});
+      return list({rehash_copied, level_drained, directory_written, copy_half_written, level_released});
     case level_drained: return list({directory_written, copy_half_written, level_released});
     default: return {};
   }

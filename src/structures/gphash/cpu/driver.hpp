@@ -62,8 +62,8 @@ struct Scan {
 
 /// What rehashing a range of a drained level did.
 struct Drained {
-  std::uint64_t moved = 0;
-  std::uint64_t cleared = 0;
+  std::uint64_t copied = 0;
+  std::uint64_t above = 0;  ///< they were there already
   bool needs_level = false;
   std::vector<std::string> damage;
 };
@@ -94,8 +94,9 @@ class Driver {
 
   virtual void carry_tags(const Layout& from, const Layout& to, unsigned level, std::uint64_t begin,
                           std::uint64_t end) const = 0;
-  /// Takes slots [begin, end) of drained level `level` up. `recovering`: checks them first.
-  virtual void drain(gphash::Slot* level_slots, unsigned level, std::uint64_t begin, std::uint64_t end, bool recovering,
+  /// Copies the items in slots [begin, end) of a drained level up, durably. `recovering`: checks them first. Without a slot for one it
+  /// stops, and is called again for the same slots when there is another level.
+  virtual void drain(const gphash::Drain& level, std::uint64_t begin, std::uint64_t end, bool recovering,
                      Drained& drained) const = 0;
   /// Durably empties `slots` slots.
   virtual void clear(gphash::Slot* first, std::uint64_t slots) const = 0;

@@ -33,7 +33,7 @@ struct TableOptions {
 struct Mended {
   std::uint64_t torn = 0;
   std::uint64_t second_copies = 0;
-  std::uint64_t rehashed = 0;  ///< slots of drained levels that an interrupted resize had left
+  std::uint64_t rehashed = 0;  ///< items of drained levels that an interrupted resize had left
   std::uint64_t left = 0;      ///< bytes that variable-length pairs leave of their cells: nothing to mend
 };
 
@@ -224,14 +224,14 @@ void LevelMaintenance<Pool>::drain_lower_levels(bool recovering) {
     workers_.run(threads_for(size), [&](unsigned i, unsigned n) {
       Drained drained;
       const auto [begin, end] = part_of(size, i, n);
-      driver_.drain(slots, level, begin, end, recovering, drained);
+      driver_.drain({slots, level}, begin, end, recovering, drained);
       const std::lock_guard lock(mutex);
-      total.moved += drained.moved;
-      total.cleared += drained.cleared;
+      total.copied += drained.copied;
+      total.above += drained.above;
       total.needs_level |= drained.needs_level;
       total.damage.insert(total.damage.end(), drained.damage.begin(), drained.damage.end());
     });
-    mended_.rehashed += recovering ? total.moved + total.cleared : 0;
+    mended_.rehashed += recovering ? total.copied + total.above : 0;
     refuse_damage(total.damage);
     if (total.needs_level) {
       add_level();

@@ -106,28 +106,37 @@ class MaintenanceDriver : public Driver {
     }
   }
 
-  void drain(Slot* level_slots, unsigned level, std::uint64_t begin, std::uint64_t end, bool recovering,
+  void drain(const gphash::Drain& level, std::uint64_t begin, std::uint64_t end, bool recovering,
              Drained& drained) const final {
     const CellFree owned(persist_);
     const Memory& memory = owned.memory;
     const Tile tile;
+    gphash::CopiedGroup<Shape> group;
     for (std::uint64_t i = begin; i < end; ++i) {
-      if (i + 2 * kLinesAhead < end) prefetch_tags_of(view_.after(level_slots, i + 2 * kLinesAhead));
-      if (i + kLinesAhead < end) prefetch_target_of(memory, view_.after(level_slots, i + kLinesAhead));
-      Slot* const slot = view_.after(level_slots, i);
+      if (i + 2 * kLinesAhead < end) prefetch_tags_of(view_.after(level.slots, i + 2 * kLinesAhead));
+      if (i + kLinesAhead < end) prefetch_target_of(memory, level, i + kLinesAhead);
+      const Slot* const slot = view_.after(level.slots, i);
       const std::uint64_t key = slot->key, word = slot->word;
       if (key == 0 && (word == 0 || view_.key_decides())) continue;
-      if (recovering && !belongs(memory, level, i / view_.shape.slots(), slot, drained)) continue;
-      gphash::Rehashed result;
-      while ((result = gphash::rehash_slot(tile, memory, view_, slot)) == gphash::Rehashed::busy)
+      if (recovering && !belongs(memory, level.number, i / view_.shape.slots(), slot, drained)) continue;
+      gphash::Copied copied;
+      gphash::Rehashed result = gphash::copy_up(tile, memory, view_, level, i, copied);
+      // Copies that are not published cannot move out of the way: the group is settled before another try. ends: no thread keeps a claim
+      // while it waits, nor copies that it has not published.
+      while (result == gphash::Rehashed::busy || (result == gphash::Rehashed::needs_level && !group.is_empty())) {
+        group.settle(memory, view_);
         __builtin_ia32_pause();
-      drained.moved += result == gphash::Rehashed::moved;
-      drained.cleared += result == gphash::Rehashed::cleared;
+        result = gphash::copy_up(tile, memory, view_, level, i, copied);
+      }
+      if (result == gphash::Rehashed::copied) group.add(memory, view_, copied);
+      drained.copied += result == gphash::Rehashed::copied;
+      drained.above += result == gphash::Rehashed::above;
       if (result == gphash::Rehashed::needs_level) {
         drained.needs_level = true;
         return;
       }
     }
+    group.settle(memory, view_);
   }
 
   void scan_reserved(bool repair, heap::CellSet& cells, Scan& scan) const final {
@@ -224,18 +233,21 @@ class MaintenanceDriver : public Driver {
   void prefetch_tags_of(const Slot* slot) const {
     if (slot->key != 0) Ask::tags(view_, Candidate(view_, gphash::slot_key(view_, slot, slot->key, slot->word)));
   }
-  void prefetch_target_of(const Memory& memory, const Slot* slot) const {
+  void prefetch_target_of(const Memory& memory, const gphash::Drain& level, std::uint64_t number) const {
+    const Slot* const slot = view_.after(level.slots, number);
     if (slot->key == 0) return;
     const Candidate candidates(view_, gphash::slot_key(view_, slot, slot->key, slot->word));
     const Tile tile;
     const LaneMask empty = tile.match(view_, candidates, tile.load_tags(memory, view_, candidates), gphash::kTagEmpty);
-    if (empty != 0) Ask::line(candidates.slot(view_, gphash::choose_lane(view_, candidates, empty)));
+    if (empty == 0) return;
+    const unsigned j = gphash::location_below(view_, candidates, level.number, number / view_.shape.slots());
+    Ask::line(candidates.slot(view_, gphash::choose_lane_above(view_, candidates, empty, j)));
   }
 
   /// False, with a report, if a slot of a drained level holds what cannot be.
   bool belongs(const Memory& memory, unsigned level, std::uint64_t bucket, const Slot* slot, Drained& drained) const {
     const std::uint64_t key = slot->key, word = slot->word;
-    if (!view_.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
+    if (!view_.key_decides() && (key == 0 || word == 0)) return true;  // torn: it is not copied
     const Candidate candidates(view_, gphash::slot_key(view_, slot, key, word));
     bool here = false;
     for (unsigned j = 0; j < view_.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;

@@ -11,7 +11,7 @@ inline constexpr unsigned kDamages = 16;
 
 /// What reading the slots found.
 struct ScanReport {
-  std::uint64_t items, torn, second_copies, moved, cleared;
+  std::uint64_t items, torn, second_copies, copied, above;
   std::uint64_t damages;             ///< in all; the first few are described
   std::uint64_t shared;              ///< slots whose cell another slot names too
   std::uint64_t wrong_tags;          ///< words of tags that do not say what the slots hold

@@ -31,7 +31,8 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
 
   static constexpr bool kColumns = true;
   static constexpr bool kNotesReads = false;
-  static constexpr bool kLooksAhead = false;  // it would multiply schedules, and decides nothing
+  static constexpr bool kLooksAhead = false;                       // it would multiply schedules, and decides nothing
+  static constexpr std::size_t kLineBytes = sizeof(gphash::Slot);  // plan_of
 
   CpuMemory(const pool::Persist&, heap::ThreadCells&, Tally& tally) : tally_(tally) {}
 

@@ -197,4 +197,16 @@ HOLDFAST_BOTH unsigned choose_lane_of_lines(const View<Shape>& view, const Candi
   return first_lane(view, same_lines.bucket, empty & lines);
 }
 
+/// The same for an item that a resize takes up, to whose drained bucket hash location `j` leads (none: hashes()). Where buckets have whole
+/// lines, the items of a drained bucket share those of the top buckets below which it stood, one after another, while these are less
+/// than half full; so few lines are written, in the order of their addresses. The others go to the least loaded bucket.
+template <class Shape>
+HOLDFAST_BOTH unsigned choose_lane_above(const View<Shape>& view, const Candidates<Shape>& candidates, LaneMask empty,
+                                         unsigned j) {
+  const unsigned slots = view.shape.slots();
+  const bool shares = slots % kLineSlots == 0 && j < view.shape.hashes();
+  const LaneMask below = shares ? (empty >> (j * slots)) & lanes(slots) : 0;
+  return 2 * count_bits(below) > slots ? first_lane(view, j, empty) : choose_lane(view, candidates, empty);
+}
+
 }  // namespace holdfast::gphash

@@ -57,10 +57,10 @@ HOLDFAST_BOTH void write_behind_fingerprint(const Memory& memory, const View<Sha
   if (memory.keeps(Step::flush_wide_key)) memory.flush(&slot->word, view.slot_bytes() - sizeof(slot->key));
 }
 
-/// Writes key and word into an empty slot that the caller holds, and waits until they are durable.
+/// Writes key and word into an empty slot that the caller holds. They are durable after flush_slot and a fence.
 template <SlotMemory Memory, class Shape>
-HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slot* slot,
-                              const Candidates<Shape>& candidates, std::uint64_t word, Step fence) {
+HOLDFAST_BOTH void store_item(const Memory& memory, const View<Shape>& view, Slot* slot,
+                              const Candidates<Shape>& candidates, std::uint64_t word) {
   const std::uint64_t key = candidates.stored_key();
   if (view.wide()) {
     write_behind_fingerprint(memory, view, slot, candidates, word);
@@ -82,6 +82,13 @@ HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slo
   } else {
     memory.store_pair(slot, key, word);
   }
+}
+
+/// The same, and waits until they are durable.
+template <SlotMemory Memory, class Shape>
+HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slot* slot,
+                              const Candidates<Shape>& candidates, std::uint64_t word, Step fence) {
+  store_item(memory, view, slot, candidates, word);
   flush_slot(memory, slot);
   if (memory.keeps(fence)) memory.fence();
   show_slot(memory, view, slot, candidates, word);
@@ -131,24 +138,33 @@ HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory, co
 inline constexpr int kSlotTries = 64;
 inline constexpr unsigned kNoLane = ~0u;
 
-/// Claims an empty candidate slot; `kLines`: for a batch that writes whole lines. kNoLane if there is none; `busy` if others kept
-/// winning.
-template <bool kLines = false, class Memory, class Shape, SlotTile<Memory, Shape> Tile>
-HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                                   const Candidates<Shape>& candidates, bool& busy) {
+/// Claims the empty candidate slot that choose(empty, claimed) names, by the lanes that are empty and, with `kLines`, those that are
+/// claimed. kNoLane if none is empty; `busy` if others kept winning.
+template <bool kLines, class Memory, class Shape, SlotTile<Memory, Shape> Tile, class Choose>
+HOLDFAST_BOTH unsigned claim_chosen(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                    const Candidates<Shape>& candidates, bool& busy, const Choose& choose) {
   const LaneMask distinct = candidates.distinct(view);
   for (int i = 0; i < kSlotTries; ++i) {
     const auto tags = tile.load_tags(memory, view, candidates);
     const LaneMask empty = tile.match(view, candidates, tags, kTagEmpty) & distinct;
     if (empty == 0) return kNoLane;
     const LaneMask claimed = kLines && !view.wide() ? tile.match(view, candidates, tags, kTagClaimed) & distinct : 0;
-    const unsigned lane = choose_lane_of_lines(view, candidates, empty, claimed);
+    const unsigned lane = choose(empty, claimed);
     const bool won = tile.once(
         [&] { return claim_tag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane)); });
     if (won) return lane;
   }
   busy = true;
   return kNoLane;
+}
+
+/// Claims an empty candidate slot in the least loaded bucket; `kLines`: for a batch that writes whole lines.
+template <bool kLines = false, class Memory, class Shape, SlotTile<Memory, Shape> Tile>
+HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                   const Candidates<Shape>& candidates, bool& busy) {
+  return claim_chosen<kLines>(tile, memory, view, candidates, busy, [&](LaneMask empty, LaneMask claimed) {
+    return choose_lane_of_lines(view, candidates, empty, claimed);
+  });
 }
 
 }  // namespace holdfast::gphash

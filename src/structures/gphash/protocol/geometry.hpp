@@ -192,7 +192,7 @@ struct View {
   }
 };
 
-/// A level under rehashing: its slots are drained into a view that no longer addresses it.
+/// A level under rehashing: its items are copied into a view that no longer addresses it.
 struct Drain {
   Slot* slots = nullptr;
   std::uint32_t number = 0;  ///< of the level

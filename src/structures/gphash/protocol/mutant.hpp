@@ -34,8 +34,8 @@ enum class Step : std::uint8_t {
   clear_torn_slots,              ///< recovery empties half-written slots
   drop_second_copies,            ///< recovery removes the second copy of an interrupted move
   finish_resize,                 ///< recovery finishes an interrupted resize
-  fence_after_rehash_copy,       ///< a rehashed item is durable above before it is cleared below
-  fence_after_rehash_clear,      ///< and there, before its level is released
+  flush_rehash_copies,           ///< every line of rehashed items is written back
+  fence_after_rehash_copy,       ///< and durable above before the level below is released
   fence_superblock_copy,         ///< one copy of the superblock is durable before the other is written (rule 20)
   find_before_rehash,            ///< a rehash that was interrupted does not copy an item twice
   hide_word,                     ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)

@@ -124,7 +124,8 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(nullptr, &cache);
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
-    const gphash::SlotPlace place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
+    const gphash::SlotPlace place{rank, number / view.shape.slots(),
+                                  static_cast<unsigned>(number % view.shape.slots())};
     const Slot* const slot = view.after(view.level[rank], number);
     const std::uint64_t key = memory.load(&slot->key);
     const std::uint64_t word = memory.load(&slot->word);
@@ -143,7 +144,7 @@ template <class Shape>
 __device__ bool belongs(const CudaMemory& memory, const View<Shape>& view, unsigned level, std::uint64_t number,
                         const Slot* slot, ScanReport* report) {
   const std::uint64_t key = memory.load(&slot->key), word = memory.load(&slot->word);
-  if (!view.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
+  if (!view.key_decides() && (key == 0 || word == 0)) return true;  // torn: it is not copied
   const std::uint64_t bucket = number / view.shape.slots();
   const Candidates<Shape> candidates(view, gphash::slot_key(view, slot, key, word));
   bool here = false;
@@ -162,8 +163,18 @@ __global__ void __launch_bounds__(kThreads)
   const WarpTile tile;
   const CudaMemory memory(state, &cache);
   const std::uint64_t size = (std::uint64_t{1} << level) * view.shape.slots();
-  std::uint32_t moved = 0, cleared = 0;
+  const gphash::Drain drain{slots, level};
+  std::uint32_t copies = 0, above = 0;
   bool stop = false;
+  gphash::Copied copied;  // of this lane's slot
+  // The first lane has made the stores of all.
+  const auto settle = [&] {
+    if (tile.ballot(copied.from != nullptr) == 0) return;
+    tile.once([&] { return gphash::fence_copies(memory), 0; });
+    if (copied.from != nullptr) gphash::publish_copy(memory, view, copied);
+    copied = {};
+    __syncwarp();
+  };
   for (std::uint64_t base = first_of_warp() * kWarp; base < size && !stop; base += all_warps() * kWarp) {
     const std::uint64_t mine = base + tile.lane();
     bool waits = false;
@@ -176,19 +187,27 @@ __global__ void __launch_bounds__(kThreads)
     for (unsigned waiting; !stop && (waiting = tile.ballot(waits)) != 0;) {
       const unsigned active = next_in_line(waiting, turn);
       turn = active + 1;
-      const gphash::Rehashed result = gphash::rehash_slot(tile, memory, view, view.after(slots, base + active));
-      if (result == gphash::Rehashed::busy) continue;
+      gphash::Copied one;
+      const gphash::Rehashed result = gphash::copy_up(tile, memory, view, drain, base + active, one);
+      // Copies that are not published cannot move out of the way.
+      const bool unsettled = tile.ballot(copied.from != nullptr) != 0;
+      if (result == gphash::Rehashed::busy || (result == gphash::Rehashed::needs_level && unsettled)) {
+        settle();
+        continue;
+      }
       stop = result == gphash::Rehashed::needs_level;
-      moved += result == gphash::Rehashed::moved;
-      cleared += result == gphash::Rehashed::cleared;
+      copies += result == gphash::Rehashed::copied;
+      above += result == gphash::Rehashed::above;
       if (tile.lane() != active) continue;
       waits = false;
+      if (result == gphash::Rehashed::copied) copied = one;
       if (stop) report->needs_level = 1;
     }
+    settle();
   }
   if (tile.lane() != 0) return;
-  atomicAdd(reinterpret_cast<unsigned long long*>(&report->moved), static_cast<unsigned long long>(moved));
-  atomicAdd(reinterpret_cast<unsigned long long*>(&report->cleared), static_cast<unsigned long long>(cleared));
+  atomicAdd(reinterpret_cast<unsigned long long*>(&report->copied), static_cast<unsigned long long>(copies));
+  atomicAdd(reinterpret_cast<unsigned long long*>(&report->above), static_cast<unsigned long long>(above));
   memory.flush_counts();
 }
 

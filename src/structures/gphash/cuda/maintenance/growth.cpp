@@ -60,7 +60,7 @@ void Maintenance::drain_lower_levels(bool recovering) {
     zero_report();
     table_.table_kernels.drain(slots, level, recovering, table_.state.words(), scan_report_.data(), table_.stream);
     const ScanReport report = read_report();
-    rehashed_ += recovering ? report.moved + report.cleared : 0;
+    rehashed_ += recovering ? report.copied + report.above : 0;
     refuse_damage(describe(report, table_.layout()));
     if (!report.needs_level) {
       table_.pool.release_level(level++);
