@@ -230,7 +230,7 @@ bool CompactTable<Shape>::place(const Slot* from) {
   const LaneMask empty = empty_lanes(candidates);
   Slot* const to = empty == 0 ? clear_by_moving(candidates) : chosen(candidates, empty);
   if (to == nullptr) return false;
-  std::memcpy(to, from, slot_bytes(shape_.key_bytes));
+  std::memcpy(to, from, slot_bytes_of(shape_.key_bytes));
   return true;
 }
 
@@ -255,7 +255,7 @@ Slot* CompactTable<Shape>::clear_by_moving(const Candidates& candidates) {
     const Candidates others = candidates_of(slot);
     const LaneMask empty = empty_lanes(others);
     if (empty == 0) continue;
-    std::memcpy(chosen(others, empty), slot, slot_bytes(shape_.key_bytes));
+    std::memcpy(chosen(others, empty), slot, slot_bytes_of(shape_.key_bytes));
     return slot;
   }
   return nullptr;
