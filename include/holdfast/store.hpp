@@ -44,6 +44,7 @@ struct StoreOptions {
   std::uint64_t expected_items = 0;          ///< the index has memory for so many at the beginning; it grows
   std::uint32_t max_value_bytes = 1u << 20;  ///< larger values are refused; at most 128 MiB
   bool flush = false;                        ///< flush and fence as domain `power` asks, on any medium
+  bool gpu = false;                          ///< GPUs copy and read values in place: the memory of items is pinned
   std::uint64_t seed = 0;                    ///< at creation: of the hash; 0: a random one
   bool overwrite = false;                    ///< at creation: take the place of a store of that name, in one commit
 };
@@ -151,6 +152,8 @@ class Store {
                            std::span<const ItemOptions> items = {});
   /// The values of these keys, which stay as they are until the lease is released. At most a million at a time in a store: throws NoSpace.
   StoreLease lease(const StoreRows& keys);
+  /// The same for these keys up to the first that is absent: as many rows as the lease has, there are.
+  StoreLease lease_present(const StoreRows& keys);
   /// How many of these keys are present, up to the first that is not.
   std::size_t lookup(const StoreRows& keys) const;
 
@@ -183,6 +186,7 @@ class Store {
   friend class StoreCaller;
   class Impl;
   explicit Store(std::shared_ptr<Impl> impl);
+  StoreLease lease(const StoreRows& keys, bool ends_at_absent);
   Held<std::shared_ptr<Impl>> impl_;
 };
 
