@@ -19,6 +19,8 @@ NOT_MADE = {
     "LoadReport": "a result", "ObjectInfo": "a result", "PoolInfo": "a result", "SnapshotReport": "a result",
     "TableInfo": "a result", "Status": "an enumeration", "Op": "an enumeration", "Initial": "a base class",
     "StoreStats": "a result", "StoreItem": "a result", "StoreStatus": "an enumeration",
+    "StoreReservation": "Store.reserve makes it", "StoreLease": "Store.lease makes it",
+    "StoreTransfer": "StoreReservation.copy_in makes it",
 }  # fmt: skip
 """Public classes whose constructors users do not call."""
 NOT_CALLED = {
@@ -77,6 +79,9 @@ ARGUMENTS: Arguments = {
     "prefixes": lambda _: "a",
     "capacity": lambda _: 64,
     "device": lambda _: "cpu",
+    "arrays": lambda _: [np.zeros(8, np.uint8), np.zeros(4, np.uint8)],
+    "sizes": lambda _: 16,
+    "row": lambda _: 1,
 }
 """By the parameter's name: used where the parameter has no default, or one that would be slow."""
 OF_CALLS: dict[str, Arguments] = {

@@ -81,6 +81,9 @@ class World:
                 report = made.check()
                 assert report.ok, report.errors
         for made in list(self._made.values()):
+            if isinstance(made, hf.StoreReservation | hf.StoreLease):
+                made.__exit__(None, None, None)
+        for made in list(self._made.values()):
             if hasattr(made, "close"):
                 made.close()
         self._made.clear()
@@ -123,6 +126,12 @@ def more_rows(world: World) -> Any:
     return hft.Embedding(world.get("Embedding").table.table.column(0, 4), 1).rows
 
 
+def _blocks(world: World) -> hf.Store:
+    store = world.get("Store")
+    store.set_many([b"block", b"2"], [bytes(16)] * 2)
+    return store
+
+
 MAKE: dict[str, Callable[[World], Any]] = {
     "Table": _table("table"),
     "Table, wide": _table("wide"),
@@ -138,6 +147,9 @@ MAKE: dict[str, Callable[[World], Any]] = {
     "Store": lambda world: hf.Store(world.file("store.hold")),
     "Store, read-only": lambda world: hf.Store(world.file("store.hold"), mode="r"),
     "Store, closed": _closed("Store"),
+    "StoreReservation": lambda world: world.get("Store").reserve([b"3", b"30"], 16),
+    "StoreLease": lambda world: _blocks(world).lease([b"block", b"2", b"none"]),
+    "StoreTransfer": lambda world: world.get("StoreReservation").copy_in([np.zeros(8, np.uint8)]),
     "SaveTicket": lambda world: world.get("Checkpoint").save({"a": 1}, 6),
     "Counts": lambda world: kmers.count(world.file("reads.fa"), k=4, threads=1),
     "CountFile": lambda world: kmers.CountFile(world.file("kmers.txt")),
