@@ -286,12 +286,12 @@ def numbers_of(name: str, given: Any, size: int) -> np.ndarray:
     """Whole numbers, `size` of them, or one for all, as uint64."""
     if isinstance(given, int | np.integer):
         return np.full(size, whole(name, given, 0, MOST), np.uint64)
-    if isinstance(given, np.ndarray) and given.ndim == 1:
-        given = given.tolist()
-    if not isinstance(given, list | tuple | range):
+    is_array = isinstance(given, np.ndarray) and given.ndim == 1
+    if not is_array and not isinstance(given, list | tuple | range):
         raise InvalidType(f"{name} is {shown(given)}, of type {type(given).__name__}: give a list of whole numbers")
     if len(given) != size:
         raise InvalidArgument(f"{name} has {len(given)} numbers, and there are {size} to give: give one for each")
+    given = given.tolist() if is_array else given
     numbers = (whole(f"{name}[{i}]", one, 0, MOST) for i, one in enumerate(given))
     return np.fromiter(numbers, np.uint64, size)
 
