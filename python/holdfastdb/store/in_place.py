@@ -287,7 +287,7 @@ def numbers_of(name: str, given: Any, size: int) -> np.ndarray:
     if isinstance(given, int | np.integer):
         return np.full(size, whole(name, given, 0, MOST), np.uint64)
     is_array = isinstance(given, np.ndarray) and given.ndim == 1
-    if not is_array and not isinstance(given, list | tuple | range):
+    if not is_array and not isinstance(given, list | tuple):
         raise InvalidType(f"{name} is {shown(given)}, of type {type(given).__name__}: give a list of whole numbers")
     if len(given) != size:
         raise InvalidArgument(f"{name} has {len(given)} numbers, and there are {size} to give: give one for each")
