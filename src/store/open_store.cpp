@@ -40,11 +40,18 @@ OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& op
   const cpu::Mapped mapped{object_->heap(), object_->record(), object_->header().seed, !object_->read_only()};
   cpu::EngineOptions engine;
   engine.index = {.capacity = options.expected_items, .threads = std::max(1u, std::thread::hardware_concurrency())};
+  engine.salvages = object_->salvages();
   engine.evicts = options.evict;
   engine.grow = [this] { return grow(); };
   engine.require_whole = [this] { object_->pool().require_whole(); };
   engine.changing = [this] { object_->mark_changed(false, 1); };
-  engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
+  try {
+    engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
+  } catch (const NoSpace&) {  // of memory for what is volatile
+    throw NoSpace(path_ + " cannot be opened: the system has no memory for its index; free memory, and open it again");
+  } catch (const PoolCorrupt& error) {
+    throw PoolCorrupt(path_ + " cannot be opened: " + error.what());
+  }
   open_ms_ = ms_since(start);
 }
 

@@ -27,6 +27,7 @@ class StoreObject : public pool::Object {
                                            const StoreUse& use);
 
   const StoreHeader& header() const { return header_; }
+  bool salvages() const { return salvages_; }
   std::uint64_t* record() const { return reinterpret_cast<std::uint64_t*>(behind_pages()); }
   heap::View heap() const { return heap_.view(); }
   /// As heap::MappedHeap.
@@ -46,6 +47,7 @@ class StoreObject : public pool::Object {
   void zero_directories();
 
   StoreHeader header_ = {};
+  const bool salvages_;
   heap::MappedHeap heap_;
 };
 

@@ -30,7 +30,8 @@ struct Mapped {
 
 struct EngineOptions {
   cuckoo::cpu::CpuOptions index;
-  bool evicts = true;  ///< items are evicted where memory is lacking; otherwise such changes answer `no_space`
+  bool salvages = false;  ///< after a power cut: items may have numbers whose reservation it took
+  bool evicts = true;     ///< items are evicted where memory is lacking; otherwise such changes answer `no_space`
   /// Adds slabs to the heap, where it is, and returns how many it has then; as many as before: it cannot grow. One caller at a time.
   std::function<std::uint64_t()> grow = {};
   WallClock clock = wall_clock;
