@@ -72,6 +72,20 @@ struct StoreItems {
   std::vector<std::uint64_t> cas, expiry;
 };
 
+/// An item that the index names for a key: the key's, or another one's with the same signature.
+struct StoreCandidate {
+  std::string_view key, value;
+  std::uint32_t flags = 0;
+  std::uint64_t cas = 0, expiry = 0;
+};
+
+/// The answers of `Store::getk`, and their memory: key i has items [first[i], first[i + 1]).
+struct StoreCandidates {
+  std::vector<std::size_t> first;
+  std::vector<StoreCandidate> items;
+  Arena memory;
+};
+
 /// Keys, or values: row i is [offsets[i], offsets[i + 1]) of `bytes`. `Strings` makes one of strings.
 struct StoreRows {
   const void* bytes = nullptr;
@@ -115,7 +129,7 @@ class Store {
   static Store open(Pool& pool, const std::string& name, const StoreOptions& options = {});
 
   std::optional<StoreItem> get(std::string_view key) const;
-  /// Gives the item another expiry, durably, and returns what it had.
+  /// Gives the item another expiry, durably, and returns it with that, as one change.
   std::optional<StoreItem> get_and_touch(std::string_view key, std::uint64_t expiry);
   bool contains(std::string_view key) const;
 
@@ -141,6 +155,9 @@ class Store {
 
   // Batches: rows take effect in their order, and each is durable when the call returns. Faster, since misses overlap.
   void get(const StoreRows& keys, StoreItems& items) const;
+  /// The items that the index names for each key, with their keys, which the caller compares: Mega-KV's GET without the comparison (§4), to compare
+  /// with its figures. An item whose key is there throughout is among them.
+  void getk(const StoreRows& keys, StoreCandidates& candidates) const;
   /// `items` has a row a key, or one for all, or none; `statuses` a row a key, or none. Returns how many rows were not stored.
   std::size_t set(const StoreRows& keys, const StoreRows& values, std::span<const ItemOptions> items = {},
                   std::span<StoreStatus> statuses = {});

@@ -106,6 +106,11 @@ MarkKind store_kind() {
                    StoreItems items;
                    store.get(rows_of(two_keys()), items);
                  }),
+      store_call("getk",
+                 [](Store& store) {
+                   StoreCandidates candidates;
+                   store.getk(rows_of(two_keys()), candidates);
+                 }),
       store_call("contains", [](Store& store) { store.contains("k1"); }),
       store_call("for_each",
                  [](Store& store) { store.for_each([](std::string_view, const StoreItem&) { return true; }); }),
