@@ -147,11 +147,6 @@ class Store::Impl : public pool::OpenObject {
     require_key(key.size());
     return use().search([&](store::cpu::Engine& engine) { return read(engine, key); });
   }
-  static std::optional<StoreItem> read(store::cpu::Engine& engine, std::string_view key) {
-    StoreItem item;
-    if (!engine.read(bytes_of(key), copier(engine, item))) return std::nullopt;
-    return item;
-  }
   /// Copies what a key has to `item`.
   static auto copier(const store::cpu::Engine& engine, StoreItem& item) {
     return [&](const store::Header& header, store::State state, std::uint64_t sequence, const store::Cell& cell) {
@@ -162,6 +157,11 @@ class Store::Impl : public pool::OpenObject {
       item.is_stale = state.is_stale();
       return engine.copy_value(header, sequence, cell, reinterpret_cast<std::byte*>(item.value.data()));
     };
+  }
+  static std::optional<StoreItem> read(store::cpu::Engine& engine, std::string_view key) {
+    StoreItem item;
+    if (!engine.read(bytes_of(key), copier(engine, item))) return std::nullopt;
+    return item;
   }
 
  private:
