@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -74,6 +75,42 @@ std::uint32_t draw(Random& random, const HistoryLog& history, CallerLog& log, co
     record.ended.store(kPending, std::memory_order_relaxed);
   }
   return n;
+}
+
+/// The operations that `draw` has drawn, one after another, each by a call with one key. By an epoch if there is one, which is left before
+/// the caller waits for others.
+template <class Meet>
+void call_one_by_one(NumberedTable& table, Random& random, HistoryLog& history, CallerLog& log, holdfast::Epoch* epoch,
+                     const Meet& meet) {
+  const std::size_t bytes = table.value_bytes();
+  const std::uint32_t first = log.count.load(std::memory_order_relaxed);
+  Batch batch;
+  batch.accumulate = Accumulate{.combine = static_cast<Combine>(random.below(3))};
+  const std::uint32_t n = draw(random, history, log, batch, true, bytes != 0, bytes != 0 && !table.any_length());
+  batch.size = 1;
+  if (epoch != nullptr) epoch->leave();
+  meet();
+  for (std::uint32_t i = first; i < first + n; ++i) {
+    Record& record = log.records[i];
+    Arrays arrays(1, bytes);
+    arrays.set(0, history.key[record.key], record.op, record.given);
+    batch.op = record.op;
+    batch.keys = arrays.keys.data();
+    batch.values = arrays.values.data();
+    batch.out = arrays.out.data();
+    batch.statuses = arrays.statuses.data();
+    batch.found = arrays.found.get();
+    record.begun = history.clock.fetch_add(1);
+    log.count.store(i + 1, std::memory_order_release);
+    epoch != nullptr ? table.run(*epoch, batch) : table.run(batch);
+    const std::uint64_t ended = history.clock.fetch_add(1);
+    record.status = arrays.statuses[0];
+    record.found = arrays.found[0];
+    record.torn = false;
+    if (reads_value(record.op)) record.out = number_in(arrays.out.data(), bytes, record.torn);
+    record.ended.store(ended, std::memory_order_release);
+  }
+  if (epoch != nullptr) epoch->leave();
 }
 
 /// One batch, logged before and after. `meet` waits for the other callers, at the last moment.
@@ -162,15 +199,23 @@ void run_history(NumberedTable& table, std::uint64_t seed, std::uint64_t number,
   std::vector<std::thread> callers;
   for (std::uint32_t caller = 0; caller < log.callers; ++caller) {
     callers.emplace_back([&, caller, own = Random(mix(history_seed, 100 + caller))]() mutable {
+      const bool one_by_one = own.chance(40);
+      std::optional<holdfast::Epoch> epoch;
+      if (one_by_one && own.chance(50)) epoch.emplace(table.table());
       for (std::uint64_t i = 0; i < calls; ++i) {
         if (disturbs && caller == 0 && i == calls / 2) disturb(table, own, history_seed);
-        call(table, own, log, log.caller[caller], around, [&] {
+        const auto meet = [&] {
           if (i != 0 && !in_step) return;
           unsigned spins = 0;
           for (arrived.fetch_add(1); arrived.load() < (i + 1) * log.callers;) {
             if (++spins > 300) std::this_thread::yield();
           }
-        });
+        };
+        if (one_by_one) {
+          call_one_by_one(table, own, log, log.caller[caller], epoch ? &*epoch : nullptr, meet);
+        } else {
+          call(table, own, log, log.caller[caller], around, meet);
+        }
       }
     });
   }
@@ -208,9 +253,8 @@ Epoch epoch_of(const HistoryLog& log, std::uint32_t key) {
       operation.found = record.found;
       operation.special = record.special;
       operation.expected = record.expected;
-      const bool reads =
-          reads_value(record.op) || record.special == Special::increment || record.special == Special::take;
-      if (reads && record.status != Status::not_found) operation.out = record.out;
+      if ((reads_value(record.op) || record.special == Special::increment) && record.status != Status::not_found)
+        operation.out = record.out;
       epoch.push_back(operation);
     }
   }

@@ -43,6 +43,25 @@ TEST_P(Explore, Schedules) {
   run("schedules", schedules(GetParam()), bounds);
 }
 
+/// One key a call (gphash/cpu/one_key.hpp): the durable accesses of a batch, and fewer volatile ones.
+class ExploreOneKey : public Explore {
+ protected:
+  static std::vector<Scenario> with(std::vector<Scenario> scenarios, unsigned single) {
+    for (Scenario& scenario : scenarios) scenario.single = single;
+    return scenarios;
+  }
+  static constexpr unsigned kAll = ~0u, kFirst = 1;
+};
+TEST_P(ExploreOneKey, Pairs) { run("pairs_of_one_key", with(pairs(GetParam()), kAll), all()); }
+TEST_P(ExploreOneKey, BesideBatches) {
+  for (const auto& scenarios : {with(quadruples(GetParam(), kOneIn), kFirst), with(schedules(GetParam()), kFirst),
+                                with(schedules(GetParam()), kAll)}) {
+    for (const Scenario& scenario : scenarios) ASSERT_EQ(explore(scenario, {.states = kStatesAtOnce}).failure, "");
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, ExploreOneKey, testing::Values(Flavour::process, Flavour::power),
+                         [](const auto& instance) { return std::string(name(instance.param)); });
+
 INSTANTIATE_TEST_SUITE_P(All, Explore,
                          testing::Values(Flavour::process, Flavour::power, Flavour::gpu, Flavour::resident),
                          [](const auto& instance) { return std::string(name(instance.param)); });

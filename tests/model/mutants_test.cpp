@@ -1,6 +1,7 @@
 // mutants_test.cpp: leaves out one step of the protocol after another; the model must notice each. Rule 25.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -141,6 +142,28 @@ TEST_P(Mutants, IsNoticed) {
     EXPECT_NE(by, "") << "nothing fails without " << mutant.name << ": write a schedule that does, or explain it";
   } else {
     EXPECT_EQ(by, "") << mutant.name << " is explained as a survivor, but is killed: say so";
+  }
+}
+
+/// One key a call: what a batch needs, and the model notices it where every caller calls so.
+TEST(MutantsOfOneKey, AreNoticed) {
+  Suites suites = {schedules(Flavour::power), quadruples(Flavour::power, 96)};
+  for (auto& scenarios : suites) {
+    for (Scenario& scenario : scenarios) scenario.single = ~0u;
+    std::erase_if(scenarios, [](const Scenario& scenario) {
+      return std::any_of(scenario.callers.begin(), scenario.callers.end(), [](const auto& submissions) {
+        return std::any_of(submissions.begin(), submissions.end(),
+                           [](const Submission& one) { return one.operations.size() != 1 || one.as_run; });
+      });
+    });
+  }
+  for (const Step step :
+       {Step::claim_key, Step::fence_after_place, Step::order_value_before_key, Step::fence_after_commit,
+        Step::fence_after_update, Step::fence_after_erase, Step::raise_after_erase, Step::look_again,
+        Step::published_only, Step::reader_flush, Step::retire_cell, Step::flush_directory, Step::claim_moved_key}) {
+    const LeavingOut without(step);
+    std::uint64_t states = 0;
+    EXPECT_NE(any_killer(suites, states), "") << "nothing fails without step " << static_cast<int>(step);
   }
 }
 

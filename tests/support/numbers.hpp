@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "holdfast/epoch.hpp"
 #include "holdfast/table.hpp"
 
 namespace holdfast::test {
@@ -84,13 +85,9 @@ class NumberedTable {
   }
 
   /// Keys in GPU memory are as keys_of made them already.
-  BatchResult run(Batch batch) {
-    if (batch.device) return table_.run(batch);
-    if (any_length()) return run_strings(batch);
-    const auto keys = wide(static_cast<const std::uint64_t*>(batch.keys), batch.size);
-    batch.keys = keys.data();
-    return table_.run(batch);
-  }
+  BatchResult run(const Batch& batch) { return batch.device ? table_.run(batch) : run_on(table_, batch); }
+  /// The same by an epoch of this thread in the table.
+  BatchResult run(Epoch& epoch, const Batch& batch) { return run_on(epoch, batch); }
   BatchResult insert(const std::uint64_t* keys, const void* values, std::size_t n, Status* statuses = nullptr) {
     return run(made(Op::insert, keys, values, nullptr, n, statuses, nullptr));
   }
@@ -161,7 +158,16 @@ class NumberedTable {
     }
   }
 
-  BatchResult run_strings(Batch batch) {
+  template <class Runs>
+  BatchResult run_on(Runs& runs, Batch batch) {
+    if (any_length()) return run_strings(runs, batch);
+    const auto keys = wide(static_cast<const std::uint64_t*>(batch.keys), batch.size);
+    batch.keys = keys.data();
+    return runs.run(batch);
+  }
+
+  template <class Runs>
+  BatchResult run_strings(Runs& runs, Batch batch) {
     Strings keys, values;
     const auto* const numbers = static_cast<const std::uint64_t*>(batch.keys);
     for (std::size_t i = 0; i < batch.size; ++i) {
@@ -176,7 +182,7 @@ class NumberedTable {
         VariableLength{.key_offsets = keys.offsets.data(), .value_offsets = values.offsets.data(), .blobs = &blobs};
     batch.values = values.bytes.data();
     batch.out = nullptr;
-    const BatchResult result = table_.run(batch);
+    const BatchResult result = runs.run(batch);
     for (std::size_t i = 0; out != nullptr && i < batch.size && width_ != 0; ++i) {
       if (blobs.has(i)) {
         decode(blobs[i], out + i * width_);

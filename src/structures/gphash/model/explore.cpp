@@ -98,7 +98,7 @@ std::string TableCallers::set_up() {
   begin_.keys = recovery_.keys();
   begin_.before.assign(begin_.keys.size(), kAbsent);
   begin_.may_be_full = scenario_.may_be_full;
-  Runner runner(world_, *driver_, 0);
+  Runner runner(world_, *driver_, 0, false);
   for (Operation operation : scenario_.setup) {
     runner.run(&operation, 1, false, layout_);
     State& state = begin_.before[static_cast<std::size_t>(
@@ -155,7 +155,8 @@ void TableCallers::run(unsigned caller) {
     for (const Submission& submission : scenario_.callers[i])
       position += static_cast<unsigned>(submission.operations.size());
   }
-  Runner runner(world_, *driver_, caller, scenario_.grows ? &grow_ : nullptr);
+  const bool single = !is_gpu(scenario_.flavour) && (scenario_.single >> caller & 1) != 0;
+  Runner runner(world_, *driver_, caller, single, scenario_.grows ? &grow_ : nullptr);
   for (const Submission& submission : scenario_.callers[caller]) {
     const auto size = static_cast<unsigned>(submission.operations.size());
     position_[caller] = position;

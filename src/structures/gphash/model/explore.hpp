@@ -26,6 +26,8 @@ struct Scenario {
   std::vector<std::vector<Submission>> callers;
   bool may_be_full = false;  ///< `no_space` is an answer
   bool grows = false;        ///< an insert without a slot grows the table (one caller)
+  /// A bit for each caller whose batches of one operation take the CPU's path for one key, in the flavours of a CPU.
+  unsigned single = 0;
 };
 
 struct ExploreCounts {

@@ -148,7 +148,7 @@ Recovered inspect(World& world, cpu::Driver& driver, const gphash::Layout& layou
                   const std::vector<std::uint64_t>& keys) {
   Recovered result;
   Inspection seen(world, layout, keys);
-  Runner reader(world, driver, 0);
+  Runner reader(world, driver, 0, false);
   for (std::size_t k = 0; k < keys.size(); ++k) {
     Operation find = operation(Op::find, keys[k], 0);
     reader.run(&find, 1, false, layout);
@@ -265,7 +265,7 @@ std::string Recovery::second_round(const gphash::Layout& layout, const Recovered
   history.may_be_full = true;
   history.operations.reserve(2 * keys_.size());
   if (checks) world_.set_watcher(&crashes);
-  Runner writer(world_, *driver_, 0);
+  Runner writer(world_, *driver_, 0, false);
   std::string error;
   const auto act = [&](Op op, std::size_t k) {
     history.operations.push_back(operation(op, keys_[k], kFresh + k));

@@ -2,6 +2,7 @@
 #include "structures/gphash/model/runner.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "core/both.hpp"
 #include "reclaim/epochs.hpp"
@@ -102,6 +103,7 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const gphas
     work.rows.out = nullptr;
   }
   unsigned at = 0, denied = ~0u;
+  bool single = single_ && count == 1 && !as_run && !in_phases;
   while (at < count) {
     const bool deny = at == denied;
     work.permits = {!deny, !deny};
@@ -114,6 +116,11 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const gphas
       progress = {count, gphash::Outcome::done};
     } else if (as_run) {
       progress.outcome = apply_run(world_.flavour(), layout, work.rows, count, work.keys, work.permits, tally_);
+      progress.next = progress.outcome == gphash::Outcome::done ? count : 0;
+    } else if (std::exchange(single, false)) {  // what it cannot do, a batch does
+      work.rows.ops = nullptr;
+      work.rows.op = operations[0].op;
+      progress.outcome = driver_.run_one(work, no_cells(), tally_);
       progress.next = progress.outcome == gphash::Outcome::done ? count : 0;
     } else {
       progress = driver_.run(work, at, deny ? at + 1 : count, no_cells(), tally_);

@@ -23,8 +23,9 @@ State decode_variable(const void* bytes, std::size_t size);
 class Runner {
  public:
   /// `grow`: called when an insert finds no slot, outside of epochs; without it the operation answers `no_space`.
-  Runner(World& world, cpu::Driver& driver, unsigned caller, const std::function<void()>* grow = nullptr)
-      : world_(world), driver_(driver), caller_(caller), grow_(grow) {}
+  /// `single`: a batch of one operation takes the path for one key (gphash/cpu/one_key.hpp).
+  Runner(World& world, cpu::Driver& driver, unsigned caller, bool single, const std::function<void()>* grow = nullptr)
+      : world_(world), driver_(driver), caller_(caller), single_(single), grow_(grow) {}
 
   /// All are about one column, or about whole values. `as_run`: all operations are on one key, applied as one change
   /// (structures/gphash/protocol/run.hpp). `in_phases`: as gphash/protocol/phases.hpp does.
@@ -37,6 +38,7 @@ class Runner {
   World& world_;
   cpu::Driver& driver_;
   unsigned caller_;
+  bool single_;
   const std::function<void()>* grow_;
   cpu::Tally tally_;
 };
