@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 constexpr unsigned kMostMemoryThreads = 8;
 constexpr std::size_t kMostOfALine = std::size_t{dramhit::kSlots} * (dramhit::kMostDistance + 1);  // items
+constexpr std::size_t kFewRows = 32;         ///< that run without a thread team
 constexpr std::size_t kLeastRows = 4096;     ///< of a thread; fewer are not worth waking it
 constexpr std::size_t kRowsAStop = 1 << 18;  ///< after which a batch asks whether to stop
 
@@ -71,6 +72,7 @@ MemoryTable::Impl::~Impl() {
   dramhit::forget_forks(*this);
   // In a child of fork the partitions' threads are not here to be joined.
   if (delegation && !delegation->is_here()) static_cast<void>(delegation.release());
+  for (unsigned i = 0; i < threads::kThreadNumbers; ++i) delete own_lanes_[i].idle.load();
 }
 
 void MemoryTable::Impl::stand_still() {
@@ -84,6 +86,11 @@ void MemoryTable::Impl::go_on(bool in_child) {
 }
 
 MemoryTable::Impl::Borrowed::Borrowed(Impl& impl) : impl_(impl) {
+  if (OwnLane* const own = impl.own_lane()) {
+    lane_.reset(own->idle.load(std::memory_order_relaxed));
+    own->idle.store(nullptr, std::memory_order_relaxed);
+    if (lane_) return;
+  }
   {
     const std::lock_guard lock(impl.mutex_);
     if (!impl.lanes_.empty()) {
@@ -98,6 +105,11 @@ MemoryTable::Impl::Borrowed::Borrowed(Impl& impl) : impl_(impl) {
 }
 
 MemoryTable::Impl::Borrowed::~Borrowed() {
+  OwnLane* const own = impl_.own_lane();
+  if (own != nullptr && own->idle.load(std::memory_order_relaxed) == nullptr) {
+    own->idle.store(lane_.release(), std::memory_order_relaxed);
+    return;
+  }
   const std::lock_guard lock(impl_.mutex_);
   impl_.lanes_.push_back(std::move(lane_));
 }
@@ -109,10 +121,27 @@ struct MemoryTable::Impl::Spread {
   std::vector<char> left;  ///< the parts whose threads found no memory for a lane, which the caller's then runs
 };
 
+/// All rows of a batch with few, on the calling thread. Nothing that other callers of other keys write is written, and no memory allocated
+/// but for the first lane of a thread.
+BatchResult MemoryTable::Impl::run_few(const Batch& batch, bool reads_only) {
+  const Borrowed lane(*this);
+  dramhit::Rows rows = rows_of(batch, batch.from, batch.size);
+  rows.reads_only = reads_only && batch.ops == nullptr;
+  dramhit::Results results = results_of(batch);
+  (*lane).submit(rows, results);
+  (*lane).flush(results);
+  BatchResult result;
+  std::copy(std::begin(results.count), std::end(results.count), std::begin(result.count));
+  result.next = batch.size;
+  return result;
+}
+
 BatchResult MemoryTable::Impl::run(const Batch& batch) {
   const bool reads_only = !dramhit::check_batch(batch, format).changes();
+  const bool here = !delegation || reads_only;
+  if (here && batch.mask == nullptr && batch.size <= kFewRows && !in_pieces(batch)) return run_few(batch, reads_only);
   std::optional<Spread> spread;
-  if (!delegation || reads_only) spread.emplace(*this, batch.size);
+  if (here) spread.emplace(*this, batch.size);
   BatchResult result;
   std::size_t begin = batch.from;
   while (begin < batch.size && !result.stopped) {

@@ -1,6 +1,7 @@
 // table_impl.hpp: what is behind MemoryTable: its core, the lanes that batches borrow, and their threads.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "structures/dramhit/fork.hpp"
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/partitions/delegation.hpp"
+#include "threads/thread_number.hpp"
 #include "threads/thread_team.hpp"
 
 namespace holdfast {
@@ -33,7 +35,7 @@ class MemoryTable::Impl final : dramhit::StandsStill {
   std::unique_ptr<dramhit::Delegation> delegation;  ///< of a partitioned table
 
  private:
-  /// One of the lanes that batches share, for as long as it is held.
+  /// A lane for as long as it is held: the one that this thread used last, or one of those that batches share.
   class Borrowed {
    public:
     explicit Borrowed(Impl& impl);
@@ -50,8 +52,19 @@ class MemoryTable::Impl final : dramhit::StandsStill {
   void stand_still() override;
   void go_on(bool in_child) override;
   struct Spread;
+  BatchResult run_few(const Batch& batch, bool reads_only);
   void run_rows(const Batch& batch, bool reads_only, std::size_t begin, std::size_t end, Spread* spread,
                 BatchResult& result);
+
+  /// The idle lane of a thread, by its number. Only that thread takes it, and puts it back.
+  struct alignas(64) OwnLane {
+    std::atomic<dramhit::Lane*> idle{nullptr};
+  };
+  OwnLane* own_lane() {
+    const unsigned number = threads::thread_number();
+    return number < threads::kThreadNumbers ? &own_lanes_[number] : nullptr;
+  }
+  const std::unique_ptr<OwnLane[]> own_lanes_ = std::make_unique<OwnLane[]>(threads::kThreadNumbers);
 
   std::mutex mutex_;  // over what follows; held while the process forks
   std::vector<std::unique_ptr<dramhit::Lane>> lanes_;
