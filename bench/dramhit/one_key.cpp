@@ -74,12 +74,13 @@ class OneKeySubject final : public Subject {
 };
 
 struct Rates {
-  std::vector<double> put_new, get, absent, put;
+  std::vector<double> put_new, get, absent, put, erase;
   Json json() const {
     return {{"put_new_mops", spread(put_new)},
             {"get_mops", spread(get)},
             {"absent_mops", spread(absent)},
-            {"put_mops", spread(put)}};
+            {"put_mops", spread(put)},
+            {"erase_mops", spread(erase)}};
   }
 };
 
@@ -96,6 +97,7 @@ void add_rates(Rates& rates, Subject& subject, std::uint64_t items, std::uint64_
   rates.get.push_back(rate(Ask::get, operations));
   rates.absent.push_back(rate(Ask::absent, operations));
   rates.put.push_back(rate(Ask::put, operations));
+  rates.erase.push_back(rate(Ask::erase, items));
 }
 
 /// One key a call, in cache with one caller, and beyond it with one and with all.

@@ -79,6 +79,7 @@ class TableWorker final : public Worker {
   static Op op_of(Ask ask) {
     switch (ask) {
       case Ask::put_new: return Op::insert;
+      case Ask::erase: return Op::erase;
       case Ask::put: return Op::assign;
       case Ask::upsert:
       case Ask::count: return Op::accumulate;
@@ -88,13 +89,15 @@ class TableWorker final : public Worker {
   bool is_mixed() const { return asked_.ask == Ask::mixed || asked_.ask == Ask::rows; }
   Status expected() const {
     if (asked_.ask == Ask::put_new) return Status::inserted;
+    if (asked_.ask == Ask::erase) return Status::erased;
     return asked_.ask == Ask::absent ? Status::not_found : Status::updated;
   }
 
   std::uint64_t item(std::uint64_t round, std::size_t rows, std::size_t i) {
     const std::uint64_t turn = (round * threads_ + number_) * rows + i;
     switch (asked_.ask) {
-      case Ask::put_new: return asked_.first + turn;
+      case Ask::put_new:
+      case Ask::erase: return asked_.first + turn;
       case Ask::absent: return kAbsentItem + turn;
       default: break;
     }

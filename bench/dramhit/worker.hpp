@@ -16,6 +16,7 @@ enum class Ask : std::uint8_t {
   upsert,  ///< adds 0 to values that are there, so that they can still be checked
   count,   ///< adds 1 to keys of a zipfian distribution in a table that begins empty
   mixed,   ///< get and upsert, batch by batch
+  erase,   ///< keys that are there, each once
   rows,    ///< get and put, row by row of a batch (YCSB B with `reads` of 0.95)
 };
 
