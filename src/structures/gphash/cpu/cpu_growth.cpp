@@ -53,6 +53,7 @@ bool CpuMachine::grow_heap(std::uint64_t at_least) {
   HOLDFAST_ASSERT(pool_.cells() <= most);
   levels_.take_cells();
   cells_->extend(layout().heap_view());
+  heap_is_full_ = false;
   ++heap_growths_;
   ++growth_;
   return true;
@@ -80,11 +81,12 @@ void CpuMachine::clear() {
   }
   driver_->clear(layout().reserved_slot, 1);
   levels_.reset_tags();
+  forget_callers();
   cells_->begin(layout().heap_view());
   cells_->count_free();
+  heap_is_full_ = false;
   items_ = 0;
   left_ = 0;
-  forget_callers();
 }
 
 /// Reads everything again into other tags, and compares with what the table believes.
@@ -106,6 +108,7 @@ CheckReport CpuMachine::check() {
 }
 
 void CpuMachine::check_errors(CheckReport& report) {
+  settle_callers();
   while (cells_->reclaim()) std::this_thread::yield();
   const std::unique_ptr<heap::CellSet> fresh = make_cells();
   const std::uint64_t held = levels_.held_claims();
@@ -129,9 +132,10 @@ void CpuMachine::check_errors(CheckReport& report) {
   expect(believed == found, "the table believes " + std::to_string(believed.used_cells) + " cells in " +
                                 std::to_string(believed.used_slabs) + " slabs to be in use, its slots name " +
                                 std::to_string(found.used_cells) + " in " + std::to_string(found.used_slabs));
-  expect(scan.left == static_cast<std::uint64_t>(left_.load()),
-         "the table counts " + std::to_string(left_) + " bytes that pairs leave of their cells, its slots " +
-             std::to_string(scan.left));
+  const std::int64_t left = left_ + tally_of_callers().left;
+  expect(scan.left == static_cast<std::uint64_t>(left), "the table counts " + std::to_string(left) +
+                                                            " bytes that pairs leave of their cells, its slots " +
+                                                            std::to_string(scan.left));
   if (!scan.damage.empty()) return;
   const std::vector<std::string> damage = verify_pairs(layout());
   report.errors.insert(report.errors.end(), damage.begin(), damage.end());

@@ -91,6 +91,7 @@ CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
     : pool_(pool),
       key_bytes_(pool.shape().key_bytes),
       value_bytes_(pool.shape().value_bytes),
+      has_cells_(pool.shape().cell_bytes != 0),
       seed_(pool.shape().seed),
       options_(options),
       own_calls_(options.calls == nullptr ? std::make_unique<threads::CallSlots>() : nullptr),
@@ -146,6 +147,7 @@ void CpuMachine::count_statuses(const Work& work, std::size_t from, std::size_t 
 std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) {
   Share share{.batch = batch, .index_full = {}, .heap_full = {}, .blobs = {}, .damaged = {}};
   std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
+  if (ops.changes() && has_cells_) settle_this_caller();
   Blobs* const blobs = parts_of(batch).blobs;
   if (from == 0 && blobs != nullptr) blobs->reset(batch.size);
   Work work = work_of(batch, ops, score);
@@ -247,6 +249,11 @@ void CpuMachine::run_share(Work work, Share& share) {
       if (full && (progress.outcome == gphash::Outcome::needs_slot || !await_cells(mine))) denied = at;
     }
   }
+  if (heap_is_full_.load(std::memory_order_relaxed)) {
+    const heap::HeapUse use = cells_->use();
+    const std::uint64_t cells = use.free_cells + use.used_cells;
+    if (use.free_cells > cells / 8 || use.slabs - use.used_slabs > use.slabs / 8) heap_is_full_ = false;
+  }
   share.damaged += tally.damaged;
   if (work.rows.blobs != nullptr) {
     const std::lock_guard lock(share.blobs);
@@ -259,6 +266,13 @@ bool CpuMachine::find_cells(PerThread& mine) {
   mine.cells.settle(true);
   while (cells_->reclaim()) std::this_thread::yield();
   return mine.cells.has_missing();
+}
+
+/// The heap cannot grow: callers with few keys have no cells from now on. The caller holds `geometry_` alone.
+bool CpuMachine::take_back_cells(PerThread& mine) {
+  heap_is_full_ = true;
+  settle_callers();
+  return find_cells(mine);
 }
 
 /// An update in a full heap needs a cell only until it lets another go, and inserts leave some for that (rule 6). Where
@@ -275,7 +289,9 @@ bool CpuMachine::await_cells(PerThread& mine) {
     const bool alone = holders_.came == went;
     if (has || (alone && !retired)) {
       ++holders_.came;
-      return has;
+      if (has) return true;
+      const std::unique_lock lock(geometry_);
+      return take_back_cells(mine);
     }
   }
 }
@@ -285,7 +301,7 @@ bool CpuMachine::make_space(gphash::Outcome need, std::uint64_t seen_growth, Per
   if (need == gphash::Outcome::needs_cell && find_cells(mine)) return true;
   const std::unique_lock lock(geometry_);
   if (growth_ != seen_growth) return true;
-  if (need == gphash::Outcome::needs_cell) return grow_heap(0);
+  if (need == gphash::Outcome::needs_cell) return grow_heap(0) || take_back_cells(mine);
   try {
     grow_index();
   } catch (const NoSpace&) {
@@ -326,8 +342,8 @@ void CpuMachine::stats(Stats& stats) const {
   stats.pairs.heap_bytes = use.all_slabs * layout().cell_bytes;
   stats.pairs.slab_bytes = use.used_slabs * layout().cell_bytes;
   stats.pairs.live_bytes = use.used_bytes;
-  stats.pairs.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
   const Tally of_callers = tally_of_callers();
+  stats.pairs.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_ + of_callers.left));
   stats.work.moves = moves_ + of_callers.moves;
   stats.work.claim_misses = claim_misses_ + of_callers.claim_misses;
   stats.work.retries = retries_ + of_callers.retries;

@@ -59,12 +59,15 @@ class CpuMachine final : public Machine {
                  std::vector<std::size_t>& bounds);
   bool make_space(gphash::Outcome need, std::uint64_t seen_growth, PerThread& mine);
   bool find_cells(PerThread& mine);
+  bool take_back_cells(PerThread& mine);
   bool await_cells(PerThread& mine);
   std::size_t export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n);
 
-  // few.cpp: calls with few keys
+  // short_calls.cpp: calls with few keys
   Caller* this_caller();
   Tally tally_of_callers() const;
+  void settle_callers();
+  void settle_this_caller();
   void forget_callers();
 
   // cpu_growth.cpp: recovery and resizing
@@ -78,6 +81,7 @@ class CpuMachine final : public Machine {
 
   gphash::TableObject& pool_;
   const std::uint32_t key_bytes_, value_bytes_;  ///< of the pool, which never change: for use without `geometry_`
+  const bool has_cells_;
   const std::uint64_t seed_;
   const MachineOptions options_;
   const std::unique_ptr<threads::CallSlots> own_calls_;  ///< where the options have none
@@ -95,8 +99,9 @@ class CpuMachine final : public Machine {
   mutable threads::Gate still_{threads::Gate::Rank::slots, this, this, calls_, Closes::changes};
   std::array<std::atomic<Caller*>, threads::kThreadNumbers> callers_{};  ///< by the number of their thread
   Exports exports_;
-  bool unfinished_ = false;               ///< a resize found no space: items lie where searches do not look
-  std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
+  bool unfinished_ = false;                ///< a resize found no space: items lie where searches do not look
+  std::atomic<std::uint64_t> growth_{0};   ///< counts resizes and heap growths, so that one need grows once
+  std::atomic<bool> heap_is_full_{false};  ///< it could not grow, and few of its cells are free
   struct Holders {
     std::atomic<std::uint64_t> came{0}, went{0};
   } holders_;  ///< how many threads began to change the table so far, and how many of them have no cells any more

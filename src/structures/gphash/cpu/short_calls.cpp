@@ -2,7 +2,9 @@
 //
 // The calling thread has announced itself (threads/call_slots.hpp), which excludes whatever a batch excludes by the gates `layout` and
 // `slots`, and keeps what it reads from reuse as an epoch does. What it counts stands in its own entry.
+#include <mutex>
 #include <new>
+#include <shared_mutex>
 #include <utility>
 
 #include "structures/gphash/batch_rows.hpp"
@@ -11,13 +13,19 @@
 
 namespace holdfast::gphash::cpu {
 
-/// What the calls of one thread have counted: written by that thread alone, read by all.
+namespace {
+constexpr std::size_t kRetired = 64;  // changes after which a caller hands over the cells that it retired
+}
+
+/// What the calls of one thread have counted and the cells that it keeps: written by that thread alone, or by one that holds `geometry_`
+/// alone. The counts are read by all.
 struct alignas(64) CpuMachine::Caller {
-  explicit Caller(heap::CellSet& free) : cells(free) {}
+  explicit Caller(heap::CellSet& free) : cells(free) { cells.prepare(kRetired + kFewRows); }
 
   std::atomic<std::int64_t> items{0}, left{0};
   std::atomic<std::uint64_t> moves{0}, claim_misses{0}, retries{0};
   heap::ThreadCells cells;
+  std::size_t retired = 0;  ///< cells that it may have retired since it handed some over
 
   template <class Count>
   static void add(std::atomic<Count>& count, Count more) {
@@ -37,7 +45,11 @@ CpuMachine::Caller* CpuMachine::this_caller() {
   std::atomic<Caller*>& entry = callers_[threads::thread_number()];
   Caller* caller = entry.load(std::memory_order_relaxed);
   if (caller == nullptr) {
-    caller = new (std::nothrow) Caller(*cells_);
+    try {
+      caller = new Caller(*cells_);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
     entry.store(caller, std::memory_order_release);
   }
   return caller;
@@ -58,6 +70,27 @@ Tally CpuMachine::tally_of_callers() const {
   return sum;
 }
 
+/// Takes the cells of all callers back. The caller holds `geometry_` alone.
+void CpuMachine::settle_callers() {
+  for (std::atomic<Caller*>& entry : callers_) {
+    Caller* const caller = entry.load(std::memory_order_acquire);
+    if (caller == nullptr) continue;
+    caller->cells.settle(true);
+    caller->retired = 0;
+  }
+}
+
+/// Hands over what this thread has retired by calls with few keys. It is in no epoch, since it may have to wait for others to leave theirs.
+void CpuMachine::settle_this_caller() {
+  const unsigned number = threads::thread_number();
+  if (number >= threads::kThreadNumbers) return;
+  const std::shared_lock lock(geometry_);
+  Caller* const caller = callers_[number].load(std::memory_order_relaxed);
+  if (caller == nullptr || caller->retired == 0) return;
+  caller->cells.settle(false);
+  caller->retired = 0;
+}
+
 std::uint64_t CpuMachine::size() const {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, items_.load() + tally_of_callers().items));
 }
@@ -71,18 +104,21 @@ std::size_t CpuMachine::run_few(const Batch& batch, OpSet ops, std::uint64_t sco
                                 BatchResult& result) {
   require_whole();
   const bool changes = ops.changes();
-  // Values in cells come from lists that threads share; moves are reported where an export wants them.
-  if (batch.size > kFewRows || (changes && (!layout().in_slot() || exports_.want_moves()))) return from;
+  // Moves are reported where an export wants them.
+  if (batch.size > kFewRows || (changes && exports_.want_moves())) return from;
   Caller* const caller = this_caller();
   if (caller == nullptr) return from;
+  const bool takes_cells = changes && !layout().in_slot();
+  // In a full heap a batch knows who else has cells (await_cells); and it may wait to hand over what was retired.
+  if (takes_cells && (heap_is_full_.load(std::memory_order_relaxed) || caller->retired >= kRetired)) return from;
   Blobs* const blobs = parts_of(batch).blobs;
   if (from == 0 && blobs != nullptr) blobs->reset(batch.size);
   Status scratch[kFewRows];
   Work work = work_of(batch, ops, score);
   if (batch.statuses == nullptr) work.rows.statuses = scratch;
   work.size = batch.size;
-  Arena arena;
-  work.rows.arena = &arena;
+  Arena none;
+  work.rows.arena = blobs != nullptr ? &blobs->arena() : &none;
   Tally tally;
   std::size_t next;
   if (batch.size == 1 && batch.mask == nullptr && batch.ops == nullptr) {
@@ -91,9 +127,13 @@ std::size_t CpuMachine::run_few(const Batch& batch, OpSet ops, std::uint64_t sco
     next = driver_->run(work, from, batch.size, caller->cells, tally).next;
   }
   caller->add(tally);
-  if (blobs != nullptr) blobs->arena().adopt(std::move(arena));
+  for (std::size_t row = from; row < next; ++row) {
+    const Status status = work.rows.statuses[row];
+    ++result.count[static_cast<unsigned>(status)];
+    if (takes_cells && (status == Status::updated || status == Status::erased)) ++caller->retired;
+  }
+  if (takes_cells || blobs != nullptr) caller->cells.require_memory();
   if (tally.damaged != 0) throw_damaged(pool_.path(), tally.damaged);
-  for (std::size_t row = from; row < next; ++row) ++result.count[static_cast<unsigned>(work.rows.statuses[row])];
   return next;
 }
 
