@@ -72,10 +72,16 @@ if(CLI11_FOUND AND nlohmann_json_FOUND)
   endif()
 endif()
 
-# The store on CPU threads, beside RocksDB and LMDB.
+# The store on CPU threads, beside RocksDB and LMDB, and with CUDA its copies.
 if(CLI11_FOUND AND nlohmann_json_FOUND)
   file(GLOB store_bench CONFIGURE_DEPENDS "${bench}/store/*.cpp")
-  holdfast_bench_program(store holdfast ${store_bench} "${bench}/peers/stores.cpp")
+  set(store_library holdfast)
+  if(HOLDFAST_CUDA)
+    file(GLOB store_kernels CONFIGURE_DEPENDS "${bench}/store/*.cu")
+    list(APPEND store_bench ${store_kernels})
+    set(store_library holdfast_cuda)
+  endif()
+  holdfast_bench_program(store ${store_library} ${store_bench} "${bench}/peers/stores.cpp")
   holdfast_peer(holdfast-store-bench LMDB lmdb.h lmdb)
   holdfast_peer(holdfast-store-bench ROCKSDB rocksdb/db.h rocksdb)
   if(HOLDFAST_TESTS)

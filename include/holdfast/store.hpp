@@ -44,6 +44,7 @@ struct StoreOptions {
   std::uint64_t expected_items = 0;          ///< the index has memory for so many at the beginning; it grows
   std::uint32_t max_value_bytes = 1u << 20;  ///< larger values are refused; at most 128 MiB
   bool flush = false;                        ///< flush and fence as domain `power` asks, on any medium
+  bool gpu = false;                          ///< GPUs copy and read values in place: the memory of items is pinned
   std::uint64_t seed = 0;                    ///< at creation: of the hash; 0: a random one
   bool overwrite = false;                    ///< at creation: take the place of a store of that name, in one commit
 };
@@ -69,6 +70,20 @@ struct StoreItems {
   Blobs values;                      ///< without data where the key is absent
   std::vector<std::uint32_t> flags;  ///< 0 where it is
   std::vector<std::uint64_t> cas, expiry;
+};
+
+/// An item that the index names for a key: the key's, or another one's with the same signature.
+struct StoreCandidate {
+  std::string_view key, value;
+  std::uint32_t flags = 0;
+  std::uint64_t cas = 0, expiry = 0;
+};
+
+/// The answers of `Store::getk`, and their memory: key i has items [first[i], first[i + 1]).
+struct StoreCandidates {
+  std::vector<std::size_t> first;
+  std::vector<StoreCandidate> items;
+  Arena memory;
 };
 
 /// Keys, or values: row i is [offsets[i], offsets[i + 1]) of `bytes`. `Strings` makes one of strings.
@@ -114,7 +129,7 @@ class Store {
   static Store open(Pool& pool, const std::string& name, const StoreOptions& options = {});
 
   std::optional<StoreItem> get(std::string_view key) const;
-  /// Gives the item another expiry, durably, and returns what it had.
+  /// Gives the item another expiry, durably, and returns it with that, as one change.
   std::optional<StoreItem> get_and_touch(std::string_view key, std::uint64_t expiry);
   bool contains(std::string_view key) const;
 
@@ -140,6 +155,9 @@ class Store {
 
   // Batches: rows take effect in their order, and each is durable when the call returns. Faster, since misses overlap.
   void get(const StoreRows& keys, StoreItems& items) const;
+  /// The items that the index names for each key, with their keys, which the caller compares: Mega-KV's GET without the comparison (§4), to compare
+  /// with its figures. An item whose key is there throughout is among them.
+  void getk(const StoreRows& keys, StoreCandidates& candidates) const;
   /// `items` has a row a key, or one for all, or none; `statuses` a row a key, or none. Returns how many rows were not stored.
   std::size_t set(const StoreRows& keys, const StoreRows& values, std::span<const ItemOptions> items = {},
                   std::span<StoreStatus> statuses = {});
@@ -151,6 +169,8 @@ class Store {
                            std::span<const ItemOptions> items = {});
   /// The values of these keys, which stay as they are until the lease is released. At most a million at a time in a store: throws NoSpace.
   StoreLease lease(const StoreRows& keys);
+  /// The same for these keys up to the first that is absent: as many rows as the lease has, there are.
+  StoreLease lease_present(const StoreRows& keys);
   /// How many of these keys are present, up to the first that is not.
   std::size_t lookup(const StoreRows& keys) const;
 
@@ -183,6 +203,7 @@ class Store {
   friend class StoreCaller;
   class Impl;
   explicit Store(std::shared_ptr<Impl> impl);
+  StoreLease lease(const StoreRows& keys, bool ends_at_absent);
   Held<std::shared_ptr<Impl>> impl_;
 };
 

@@ -140,7 +140,8 @@ struct StorePipelineOptions {
   /// Staged: microseconds of a cycle, up to a second. 0: as short as `rate` requests a second in each pair of threads allow, `reads` of them reads,
   /// by Mega-KV's equation 2, with the times of the index measured at the start.
   double cycle_us = 0;
-  double rate = 1e6, reads = 0.95;
+  double rate = 0;  ///< 0: half of the highest rate for which there is a cycle
+  double reads = 0.95;
 };
 
 struct StorePipelineStats {

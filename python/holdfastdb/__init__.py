@@ -44,14 +44,22 @@ from .table import Table
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint, SaveTicket
     from .memory_table import MemoryTable
-    from .store import Store, StoreItem, StoreStats, StoreStatus
+    from .store import Store, StoreItem, StoreLease, StoreReservation, StoreStats, StoreStatus, StoreTransfer
     from .transfer import BadRow, DumpReport, LoadReport, dump, load
 else:
     # They take two fifths of the time of an import, and few programs need them: imported when they are first asked for.
     _HOMES = {
         "checkpoint": ("Checkpoint", "SaveTicket"),
         "memory_table": ("MemoryTable",),
-        "store": ("Store", "StoreItem", "StoreStats", "StoreStatus"),
+        "store": (
+            "Store",
+            "StoreItem",
+            "StoreLease",
+            "StoreReservation",
+            "StoreStats",
+            "StoreStatus",
+            "StoreTransfer",
+        ),
         "transfer": ("BadRow", "DumpReport", "LoadReport", "dump", "load"),
     }
 
@@ -97,8 +105,11 @@ __all__ = [
     "Status",
     "Store",
     "StoreItem",
+    "StoreLease",
+    "StoreReservation",
     "StoreStats",
     "StoreStatus",
+    "StoreTransfer",
     "Table",
     "TableInfo",
     "__version__",

@@ -179,6 +179,7 @@ NB_MODULE(_native, module) {
   bind_pool(module);
   bind_checkpoint(module);
   bind_store(module);
+  bind_store_memory(module);
   bind_cuda(module);
   module.def("inspect", &inspect_pool, "path"_a);
   module.def("check", &check_pool, "path"_a, "repair"_a, "name"_a, "Of one object, or of all if the name is empty.");

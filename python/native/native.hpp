@@ -68,6 +68,9 @@ void bind_checkpoint(nanobind::module_& module);
 /// Adds the classes `Store`, `StoreOptions` and `StoreScan`.
 void bind_store(nanobind::module_& module);
 
+/// Adds the classes `StoreReservation`, `StoreLease` and `StoreTransfer`, after `Store`.
+void bind_store_memory(nanobind::module_& module);
+
 /// Adds the classes `Blobs` and `DeviceBlobs`, which `Table` takes.
 void bind_blobs(nanobind::module_& module);
 

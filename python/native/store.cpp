@@ -154,6 +154,7 @@ void bind_store(nb::module_& module) {
       .def_rw("expected_items", &StoreOptions::expected_items)
       .def_rw("max_value_bytes", &StoreOptions::max_value_bytes)
       .def_rw("flush", &StoreOptions::flush)
+      .def_rw("gpu", &StoreOptions::gpu)
       .def_rw("seed", &StoreOptions::seed)
       .def_rw("overwrite", &StoreOptions::overwrite);
   nb::class_<StoreScan>(module, "StoreScan").def(nb::init<>());

@@ -34,19 +34,49 @@ void require_valid(const StoreOptions& options, const std::string& label) {
 OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& options)
     : path_(object->path()), options_(options), limit_(options.limit_bytes), object_(std::move(object)) {
   const auto start = Clock::now();
+  if (options_.gpu) map_for_gpus();
+  slabs_ = object_->heap().count;
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed();
   const cpu::Mapped mapped{object_->heap(), object_->record(), object_->header().seed, !object_->read_only()};
   cpu::EngineOptions engine;
   engine.index = {.capacity = options.expected_items, .threads = std::max(1u, std::thread::hardware_concurrency())};
+  engine.salvages = object_->salvages();
   engine.evicts = options.evict;
-  engine.grow = [this] {
-    if (!object_->read_only()) object_->grow(limit_.load(std::memory_order_relaxed));
-    return object_->heap().count;
-  };
+  engine.grow = [this] { return grow(); };
   engine.require_whole = [this] { object_->pool().require_whole(); };
   engine.changing = [this] { object_->mark_changed(false, 1); };
-  engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
+  try {
+    engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
+  } catch (const NoSpace&) {  // of memory for what is volatile
+    throw NoSpace(path_ + " cannot be opened: the system has no memory for its index; free memory, and open it again");
+  } catch (const PoolCorrupt& error) {
+    throw PoolCorrupt(path_ + " cannot be opened: " + error.what());
+  }
   open_ms_ = ms_since(start);
+}
+
+OpenStore::~OpenStore() {
+  if (object_ && object_->forked()) static_cast<void>(device_.release());  // CUDA is the parent's
+}
+
+void OpenStore::map_for_gpus() {
+  device_ = make_device_side();
+  object_->on_range(
+      [this](void* address, std::size_t bytes) {
+        device_->map(static_cast<std::byte*>(address), bytes, object_->read_only());
+      },
+      [this](void* address, std::size_t) { device_->unmap(static_cast<std::byte*>(address)); });
+  if (const std::string error = device_->error(); !error.empty()) {
+    throw DeviceError(path_ + " cannot be used on a GPU: " + error);
+  }
+}
+
+/// Returns how many slabs there are. Those that a GPU cannot reach are not used.
+std::uint64_t OpenStore::grow() {
+  const auto is_reached = [this] { return !device_ || device_->error().empty(); };
+  if (is_reached() && !object_->read_only()) object_->grow(limit_.load(std::memory_order_relaxed));
+  if (is_reached()) slabs_ = object_->heap().count;
+  return slabs_;
 }
 
 void OpenStore::require_open() const {

@@ -7,6 +7,7 @@
 
 #include "holdfast/store.hpp"
 #include "store/cpu/engine.hpp"
+#include "store/device_side.hpp"
 #include "store/store_object.hpp"
 #include "structures/use_gate.hpp"
 
@@ -15,8 +16,9 @@ namespace holdfast::store {
 /// What the public class and the kind call. Thread-safe.
 class OpenStore {
  public:
-  /// Rebuilds what is volatile. Throws NoSpace, PoolCorrupt.
+  /// Rebuilds what is volatile. Throws NoSpace, PoolCorrupt, DeviceError.
   OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& options);
+  ~OpenStore();
 
   const std::string& path() const { return path_; }
   const StoreOptions& options() const { return options_; }
@@ -82,9 +84,12 @@ class OpenStore {
   };
   const StoreObject* object() const { return object_.get(); }  ///< null: it is closed. While a Still lives
   std::uint64_t items() const { return engine_ ? engine_->size() : 0; }
+  DeviceSide* device() const { return device_.get(); }  ///< null: the store was opened without GPUs
 
  private:
   void require_open() const;
+  void map_for_gpus();
+  std::uint64_t grow();
   std::unique_ptr<cpu::Counters::Hold> hold();
 
   const std::string path_;
@@ -92,8 +97,10 @@ class OpenStore {
   std::atomic<std::uint64_t> limit_;
   std::atomic<bool> is_open_ = true;
   structures::UseGate gate_;
+  std::unique_ptr<DeviceSide> device_;
   std::unique_ptr<StoreObject> object_;  ///< null: it is closed
   std::unique_ptr<cpu::Engine> engine_;
+  std::uint64_t slabs_ = 0;  ///< in use; the engine grows one at a time
   double open_ms_ = 0;
   std::atomic<std::uint64_t> in_place_ = 0;  ///< reservations and leases
 };

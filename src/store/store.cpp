@@ -47,10 +47,13 @@ std::optional<StoreItem> Store::get_and_touch(std::string_view key, std::uint64_
   impl_->require_key(key.size());
   impl_->require_item({.expiry = expiry});
   return impl_->use().change(1, [&](Engine& engine) -> std::optional<StoreItem> {
-    for (;;) {  // ends: repeated only if another change came in between
-      if (engine.touch(bytes_of(key), expiry) != Change::touched) return std::nullopt;
-      if (auto item = Impl::read(engine, key)) return item;
-    }
+    StoreItem item;
+    store::State state;
+    const auto copy = Impl::copier(engine, item);
+    if (engine.get_and_touch(bytes_of(key), expiry, copy, state) != Change::touched) return std::nullopt;
+    item.expiry = state.expiry();
+    item.is_stale = state.is_stale();
+    return item;
   });
 }
 bool Store::contains(std::string_view key) const {

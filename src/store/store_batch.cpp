@@ -50,6 +50,36 @@ void Store::get(const StoreRows& keys, StoreItems& items) const {
   });
 }
 
+void Store::getk(const StoreRows& keys, StoreCandidates& candidates) const {
+  const store::cpu::Rows rows = impl_->keys_of(keys);
+  candidates = {};
+  candidates.first.assign(rows.size + 1, 0);
+  impl_->use().search([&](Engine& engine) {
+    StoreCandidate seen;
+    const auto copy = [&](const store::Header& header, store::State state, std::uint64_t sequence,
+                          const store::Cell& cell) {
+      std::byte* const key = candidates.memory.take(header.key_bytes);
+      std::byte* const value = candidates.memory.take(header.value_bytes);
+      engine.copy_key(header, cell, key);
+      seen.key = {reinterpret_cast<const char*>(key), header.key_bytes};
+      seen.value = {reinterpret_cast<const char*>(value), header.value_bytes};
+      seen.flags = header.flags;
+      seen.cas = engine.cas_of(header, sequence, cell);
+      seen.expiry = state.expiry();
+      return engine.copy_value(header, sequence, cell, value);
+    };
+    const auto keep = [&](std::size_t row) {
+      candidates.items.push_back(seen);
+      candidates.first[row + 1] = candidates.items.size();
+    };
+    engine.read_candidates(rows, copy, keep, [&](std::size_t row) {
+      candidates.items.resize(candidates.first[row]);
+      candidates.first[row + 1] = candidates.first[row];
+    });
+    return true;
+  });
+}
+
 std::size_t Store::set(const StoreRows& keys, const StoreRows& values, std::span<const ItemOptions> items,
                        std::span<StoreStatus> statuses) {
   require_rows("values", values.size, keys.size, Many::each);

@@ -147,18 +147,20 @@ class Store::Impl : public pool::OpenObject {
     require_key(key.size());
     return use().search([&](store::cpu::Engine& engine) { return read(engine, key); });
   }
-  static std::optional<StoreItem> read(store::cpu::Engine& engine, std::string_view key) {
-    StoreItem item;
-    const bool found = engine.read(bytes_of(key), [&](const store::Header& header, store::State state,
-                                                      std::uint64_t sequence, const store::Cell& cell) {
+  /// Copies what a key has to `item`.
+  static auto copier(const store::cpu::Engine& engine, StoreItem& item) {
+    return [&](const store::Header& header, store::State state, std::uint64_t sequence, const store::Cell& cell) {
       item.value.resize(header.value_bytes);
       item.flags = header.flags;
       item.cas = engine.cas_of(header, sequence, cell);
       item.expiry = state.expiry();
       item.is_stale = state.is_stale();
       return engine.copy_value(header, sequence, cell, reinterpret_cast<std::byte*>(item.value.data()));
-    });
-    if (!found) return std::nullopt;
+    };
+  }
+  static std::optional<StoreItem> read(store::cpu::Engine& engine, std::string_view key) {
+    StoreItem item;
+    if (!engine.read(bytes_of(key), copier(engine, item))) return std::nullopt;
     return item;
   }
 

@@ -1,49 +1,74 @@
 // store_memory.cpp: the public reservations and leases.
 #include "holdfast/store_memory.hpp"
 
+#include <atomic>
+#include <optional>
+
+#include "store/row_copies.hpp"
 #include "store/store_impl.hpp"
 
 namespace holdfast {
 
 using store::cpu::Engine;
 
+bool StoreTransfer::poll() const { return !transfer_ || transfer_->poll(); }
+void StoreTransfer::wait() const {
+  if (transfer_) transfer_->wait();
+}
+
+namespace {
+
+/// Keeps the store open until the last row has ended.
+class StaysOpen {
+ public:
+  explicit StaysOpen(store::OpenStore& store) : in_place_(std::in_place, store) {}
+  void begin(std::size_t rows) {
+    rows_ = rows;
+    if (rows == 0) in_place_.reset();
+  }
+  void end_row() {
+    if (rows_.fetch_sub(1) == 1) in_place_.reset();
+  }
+
+ private:
+  std::optional<store::OpenStore::InPlace> in_place_;
+  std::atomic<std::size_t> rows_ = 0;
+};
+
+}  // namespace
+
 class StoreReservation::Impl {
  public:
   struct Row {
     store::NewItem item;
     std::vector<std::span<std::byte>> pieces;
+    bool is_there() const { return !item.cell.none(); }
+    std::uint64_t bytes() const { return item.header.value_bytes; }
+    static std::string missing(std::size_t row, std::size_t rows) {
+      return row >= rows ? "is not among " + std::to_string(rows) + " reserved ones: give a smaller number"
+                         : "of a reservation has no memory: there was none, or it was committed or aborted before";
+    }
   };
-  explicit Impl(std::shared_ptr<Store::Impl> its_store) : store(std::move(its_store)), use(store->use()) {}
+  Impl(std::shared_ptr<Store::Impl> its_store, std::size_t size)
+      : store(std::move(its_store)), use(store->use()), open(use), rows(store->path, use.device(), size) {}
   ~Impl() {
+    rows.take_all([this](Row& row) { give(use, row); });
+  }
+  static void give(store::OpenStore& use, const Row& row) noexcept {
     try {
-      for (Row& row : rows) give(row);
+      use.search([&](Engine& engine) {
+        engine.abort(row.item);
+        return true;
+      });
     } catch (const Error&) {
       // the pool is lost, and with it all of them
     }
   }
 
-  Row& require(std::size_t row) {
-    if (row >= rows.size()) {
-      throw InvalidArgument(store->path + ": there is no row " + std::to_string(row) + " among " +
-                            std::to_string(rows.size()) + " reserved ones");
-    }
-    if (!rows[row].item.cell.none()) return rows[row];
-    throw InvalidArgument(store->path + ": row " + std::to_string(row) +
-                          " of a reservation has no memory: there was none, or it was committed or aborted before");
-  }
-  void give(Row& row) {
-    if (row.item.cell.none()) return;
-    use.search([&](Engine& engine) {
-      engine.abort(row.item);
-      return true;
-    });
-    row = {};
-  }
-
   const std::shared_ptr<Store::Impl> store;
   store::OpenStore& use;
-  const store::OpenStore::InPlace in_place{use};
-  std::vector<Row> rows;
+  StaysOpen open;
+  store::RowCopies<Row> rows;
 };
 
 StoreReservation::StoreReservation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -52,47 +77,57 @@ StoreReservation& StoreReservation::operator=(StoreReservation&&) noexcept = def
 StoreReservation::~StoreReservation() = default;
 
 std::size_t StoreReservation::size() const { return impl_ ? impl_->rows.size() : 0; }
-bool StoreReservation::has(std::size_t row) const { return row < size() && !impl_->rows[row].item.cell.none(); }
+bool StoreReservation::has(std::size_t row) const { return impl_ && impl_->rows.has(row); }
 std::span<const std::span<std::byte>> StoreReservation::pieces(std::size_t row) const {
-  return impl_->require(row).pieces;
+  return impl_->rows.require(row).pieces;
+}
+StoreTransfer StoreReservation::copy_in(std::span<const StoreSource> parts, void* stream) {
+  return impl_->rows.copy(parts, store::Direction::in, stream);
 }
 StoreStatus StoreReservation::commit(std::size_t row) {
-  Impl::Row& its = impl_->require(row);
-  const StoreStatus status = impl_->use.change(1, [&](Engine& engine) { return status_of(engine.commit(its.item)); });
-  its = {};
+  const StoreStatus status = impl_->rows.take(row, false, [&](const Impl::Row& its) {
+    return impl_->use.change(1, [&](Engine& engine) { return status_of(engine.commit(its.item)); });
+  });
+  impl_->open.end_row();
   return status;
 }
-void StoreReservation::abort(std::size_t row) { impl_->give(impl_->require(row)); }
+void StoreReservation::abort(std::size_t row) {
+  impl_->rows.take(row, true, [&](const Impl::Row& its) {
+    Impl::give(impl_->use, its);
+    return true;
+  });
+  impl_->open.end_row();
+}
 
 class StoreLease::Impl {
  public:
-  explicit Impl(std::shared_ptr<Store::Impl> its_store) : store(std::move(its_store)), use(store->use()) {}
+  struct Row : Engine::Leased {
+    bool is_there() const { return !cell.none(); }
+    std::uint64_t bytes() const { return value.bytes; }
+    static std::string missing(std::size_t, std::size_t) {
+      return "of a lease has no value: its key was absent, or it was released before";
+    }
+  };
+  Impl(std::shared_ptr<Store::Impl> its_store, std::size_t size)
+      : store(std::move(its_store)), use(store->use()), open(use), rows(store->path, use.device(), size) {}
   ~Impl() {
+    rows.take_all([this](Row& row) { give(use, row); });
+  }
+  static void give(store::OpenStore& use, const Row& row) noexcept {
     try {
-      for (Engine::Leased& row : rows) give(row);
+      use.search([&](Engine& engine) {
+        engine.end_lease(row);
+        return true;
+      });
     } catch (const Error&) {
       // the pool is lost, and with it all of them
     }
   }
 
-  Engine::Leased& require(std::size_t row) {
-    if (row < rows.size() && !rows[row].cell.none()) return rows[row];
-    throw InvalidArgument(store->path + ": row " + std::to_string(row) +
-                          " of a lease has no value: its key was absent, or it was released before");
-  }
-  void give(Engine::Leased& row) {
-    if (row.cell.none()) return;
-    use.search([&](Engine& engine) {
-      engine.end_lease(row);
-      return true;
-    });
-    row = {};
-  }
-
   const std::shared_ptr<Store::Impl> store;
   store::OpenStore& use;
-  const store::OpenStore::InPlace in_place{use};
-  std::vector<Engine::Leased> rows;
+  StaysOpen open;
+  store::RowCopies<Row> rows;
 };
 
 StoreLease::StoreLease(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -101,14 +136,23 @@ StoreLease& StoreLease::operator=(StoreLease&&) noexcept = default;
 StoreLease::~StoreLease() = default;
 
 std::size_t StoreLease::size() const { return impl_ ? impl_->rows.size() : 0; }
-bool StoreLease::has(std::size_t row) const { return row < size() && !impl_->rows[row].cell.none(); }
+bool StoreLease::has(std::size_t row) const { return impl_ && impl_->rows.has(row); }
 std::span<const std::span<const std::byte>> StoreLease::pieces(std::size_t row) const {
-  return impl_->require(row).pieces;
+  return impl_->rows.require(row).pieces;
 }
-std::uint64_t StoreLease::bytes(std::size_t row) const { return impl_->require(row).value.bytes; }
-std::uint32_t StoreLease::flags(std::size_t row) const { return impl_->require(row).value.flags; }
-std::uint64_t StoreLease::cas(std::size_t row) const { return impl_->require(row).value.cas; }
-void StoreLease::release(std::size_t row) { impl_->give(impl_->require(row)); }
+std::uint64_t StoreLease::bytes(std::size_t row) const { return impl_->rows.require(row).value.bytes; }
+std::uint32_t StoreLease::flags(std::size_t row) const { return impl_->rows.require(row).value.flags; }
+std::uint64_t StoreLease::cas(std::size_t row) const { return impl_->rows.require(row).value.cas; }
+StoreTransfer StoreLease::copy_out(std::span<const StoreTarget> parts, void* stream) {
+  return impl_->rows.copy(parts, store::Direction::out, stream);
+}
+void StoreLease::release(std::size_t row) {
+  impl_->rows.take(row, true, [&](const Impl::Row& its) {
+    Impl::give(impl_->use, its);
+    return true;
+  });
+  impl_->open.end_row();
+}
 
 StoreReservation Store::reserve(const StoreRows& keys, std::span<const std::uint64_t> bytes,
                                 std::span<const ItemOptions> items) {
@@ -117,35 +161,43 @@ StoreReservation Store::reserve(const StoreRows& keys, std::span<const std::uint
   require_rows("items", items.size(), rows.size, Many::each_or_one_or_none);
   for (const std::uint64_t size : bytes) impl_->require_value(size);
   for (const ItemOptions& item : items) impl_->require_item(item);
-  auto reserved = std::make_unique<StoreReservation::Impl>(impl_.pointer());
-  reserved->rows.resize(rows.size);
+  auto reserved = std::make_unique<StoreReservation::Impl>(impl_.pointer(), rows.size);
   impl_->use().change(0, [&](Engine& engine) {
     for (std::size_t row = 0; row < rows.size; ++row) {
       store::Content content =
           content_of(rows[row], {}, items.empty() ? ItemOptions{} : items[items.size() == 1 ? 0 : row]);
       content.value_bytes = static_cast<std::uint32_t>(bytes[row]);
-      StoreReservation::Impl::Row& its = reserved->rows[row];
+      StoreReservation::Impl::Row& its = reserved->rows.make(row);
       its.item = engine.reserve(content);
-      if (!its.item.cell.none()) its.pieces = engine.pieces_of(its.item);
+      if (its.is_there()) its.pieces = engine.pieces_of(its.item);
     }
     return true;
   });
+  reserved->open.begin(reserved->rows.live());
   return StoreReservation(std::move(reserved));
 }
 
-StoreLease Store::lease(const StoreRows& keys) {
+StoreLease Store::lease(const StoreRows& keys) { return lease(keys, false); }
+StoreLease Store::lease_present(const StoreRows& keys) { return lease(keys, true); }
+
+StoreLease Store::lease(const StoreRows& keys, bool ends_at_absent) {
   const store::cpu::Rows rows = impl_->keys_of(keys);
-  auto leased = std::make_unique<StoreLease::Impl>(impl_.pointer());
-  leased->rows.resize(rows.size);
+  auto leased = std::make_unique<StoreLease::Impl>(impl_.pointer(), rows.size);
   const bool fits = impl_->use().search([&](Engine& engine) {
     for (std::size_t row = 0; row < rows.size; ++row) {
-      if (!engine.lease(rows[row], leased->rows[row])) {
-        leased->rows[row] = {};
+      StoreLease::Impl::Row& its = leased->rows.make(row);
+      if (!engine.lease(rows[row], its)) {
+        its = {};
         return false;
+      }
+      if (ends_at_absent && !its.is_there()) {
+        leased->rows.shorten(row);
+        break;
       }
     }
     return true;
   });
+  leased->open.begin(leased->rows.live());
   if (fits) return StoreLease(std::move(leased));
   throw NoSpace(impl_->path + " has " + std::to_string(store::cpu::CellSpace::kMostLeases) +
                 " cells that are leased, and no more can be: release some");

@@ -27,6 +27,7 @@ constexpr std::uint64_t kLeastGrowth = 4 * heap::kSlabBytes, kMostGrowth = std::
 
 StoreObject::StoreObject(std::shared_ptr<pool::PoolFile> pool, std::uint32_t number, const StoreUse& use)
     : Object(std::move(pool), number, use.label, use.flush),
+      salvages_(use.salvage),
       heap_(*this, kHeapRole,
             {.max_bytes = kReserve,
              .may_move = false,

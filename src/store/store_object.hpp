@@ -27,8 +27,13 @@ class StoreObject : public pool::Object {
                                            const StoreUse& use);
 
   const StoreHeader& header() const { return header_; }
+  bool salvages() const { return salvages_; }
   std::uint64_t* record() const { return reinterpret_cast<std::uint64_t*>(behind_pages()); }
   heap::View heap() const { return heap_.view(); }
+  /// As heap::MappedHeap.
+  void on_range(heap::MappedHeap::OnRange mapped, heap::MappedHeap::OnRange unmapping) {
+    heap_.on_range(std::move(mapped), std::move(unmapping));
+  }
   const std::byte* address_of(const pool::Extent& extent) const override;
   /// How large the heap can become while the store is open.
   std::uint64_t most_bytes() const { return heap_.reserved(); }
@@ -42,6 +47,7 @@ class StoreObject : public pool::Object {
   void zero_directories();
 
   StoreHeader header_ = {};
+  const bool salvages_;
   heap::MappedHeap heap_;
 };
 

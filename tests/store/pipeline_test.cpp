@@ -74,6 +74,12 @@ class Lagging : public StoreDurability {
   std::atomic<std::uint64_t> durable_ = 0;
 };
 
+/// A test that ends early waits for no answer.
+struct Released {
+  Lagging& source;
+  ~Released() { source.durable_ = ~std::uint64_t{0}; }
+};
+
 class StorePipelineTest : public StoreTest, public testing::WithParamInterface<StoreMode> {
  protected:
   /// Those of the mode that is tested.
@@ -200,7 +206,8 @@ TEST_P(StorePipelineTest, ReleasesWhatIsDurable) {
   source.durable_ = numbers;
   StorePipeline pipeline(store_, with({.durability = &source}));
   StoreCaller caller = pipeline.caller();
-  StoreBatch change, reads_new, reads_old, misses, after;
+  StoreBatch change, reads_new, reads_old, misses;
+  const Released released{source};
   change.add({.op = StoreOp::set, .key = "new", .value = "2"});
   reads_new.add({.key = "old"});
   reads_new.add({.key = "new"});
@@ -234,6 +241,7 @@ TEST_P(StorePipelineTest, ManyPendingBatchesHoldTheCallerBack) {
   StorePipeline pipeline(store_, with({.pending = 3, .durability = &source}));
   StoreCaller caller = pipeline.caller();
   StoreBatch batches[3], fourth;
+  const Released released{source};
   for (StoreBatch& batch : batches) {
     batch.add({.op = StoreOp::set, .key = "k", .value = "v"});
     EXPECT_TRUE(caller.try_submit(batch));
@@ -255,25 +263,39 @@ TEST_P(StorePipelineTest, ManyPendingBatchesHoldTheCallerBack) {
 }
 
 TEST_P(StorePipelineTest, WhatWasSubmittedIsAnsweredWhenItCloses) {
-  store_.set("other", "v");  // the answers show it
-  std::list<StoreBatch> batches(20);
+  store_.set("n", "0");
   Lagging source;
   StorePipeline pipeline(store_, with({.workers = 2, .durability = &source}));
-  StoreCaller caller = pipeline.caller(), moved = std::move(caller);
-  for (StoreBatch& batch : batches) {
+  StoreCaller caller = pipeline.caller();
+  struct Submitted {
+    StoreCaller caller;
+    std::list<StoreBatch> batches;
+  };
+  auto submitted = std::make_unique<Submitted>(std::move(caller));
+  submitted->batches.resize(20);
+  for (StoreBatch& batch : submitted->batches) {
     for (int i = 0; i < 100; ++i) batch.add({.op = StoreOp::increment, .key = "n", .number = 1});
-    moved.submit(batch);
+    submitted->caller.submit(batch);
   }
+  while (store_.get("n")->value != "2000") std::this_thread::yield();  // all are executed, and wait for their release
   std::thread closing([&] { pipeline.close(); });
   while (pipeline.is_open()) std::this_thread::yield();
   StoreBatch late;
   late.add({.key = "n"});
-  EXPECT_THROW(moved.submit(late), ObjectClosed);
+  EXPECT_THROW(submitted->caller.submit(late), ObjectClosed);
   EXPECT_THROW(pipeline.caller(), ObjectClosed);
-  EXPECT_FALSE(batches.front().is_done());
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(submitted->batches.front().is_done());
   source.durable_ = ~std::uint64_t{0};
   closing.join();
-  for (const StoreBatch& batch : batches) EXPECT_EQ(batch.answer(99).status, StoreStatus::not_found);
+  for (const StoreBatch& batch : submitted->batches) {
+    if (batch.is_done()) {
+      EXPECT_EQ(batch.answer(99).status, StoreStatus::updated);
+      continue;
+    }
+    static_cast<void>(submitted.release());  // their end would wait for ever
+    FAIL() << "a batch was left behind";
+  }
   pipeline.close();
   EXPECT_THROW(caller.submit(late), ObjectClosed);  // moved from
 }
@@ -295,6 +317,21 @@ TEST_P(StorePipelineTest, ACallerAndABatchWaitAtTheirEnd) {
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string(error.what()).find("has 1 callers: end one"), std::string::npos) << error.what();
   }
+}
+
+TEST_P(StorePipelineTest, ABatchOutlivesThePipeline) {
+  StoreBatch batch;
+  batch.add({.op = StoreOp::set, .key = "k", .value = "v"});
+  {
+    StorePipeline pipeline(store_, with({}));
+    pipeline.caller().submit(batch);
+  }
+  EXPECT_EQ(batch.answer(0).status, StoreStatus::inserted);
+  StorePipeline another(store_, with({}));
+  StoreCaller caller = another.caller();
+  caller.submit(batch);
+  caller.wait(batch);
+  EXPECT_EQ(batch.answer(0).status, StoreStatus::updated);
 }
 
 TEST_P(StorePipelineTest, AnEndIsReportedWithItsAnswers) {
@@ -346,7 +383,7 @@ TEST_P(StorePipelineTest, BadInputIsRefused) {
   for (const double wrong : {-1.0, 1e7, std::nan("")}) {
     EXPECT_THROW(StorePipeline(store_, {.mode = StoreMode::staged, .cycle_us = wrong}), InvalidArgument);
   }
-  for (const double wrong : {-1.0, 0.0, 1e15}) {  // no cycle is long enough for the last one
+  for (const double wrong : {-1.0, 1e15}) {  // no cycle is long enough for the last one
     EXPECT_THROW(StorePipeline(store_, {.mode = StoreMode::staged, .rate = wrong}), InvalidArgument);
   }
   EXPECT_THROW(StorePipeline(store_, {.mode = StoreMode::staged, .reads = 1.5}), InvalidArgument);
@@ -491,11 +528,12 @@ TEST_F(StagedPipelineTest, ACycleIsAsShortAsTheIndexAllows) {
   Store store = make();
   const StorePipeline pipeline(store, {.mode = StoreMode::staged});
   EXPECT_GE(pipeline.stats().cycle_us, 20);
-  EXPECT_LT(pipeline.stats().cycle_us, 100'000);
+  EXPECT_LE(pipeline.stats().cycle_us, 1'000'000);
   // Figure 10 and §7.2.1: 105.8 microseconds at least, and a rate beyond which there is none.
   const store::pipeline::BatchTime search{3.0e-3, 37.4}, change{5.6e-3, 136.9};
   EXPECT_NEAR(store::pipeline::least_cycle_us(search, change, 1, 0.95), 105.8, 0.1);
   EXPECT_NEAR(store::pipeline::least_cycle_us(search, change, 100e6, 0.95), 154.1, 0.1);
+  EXPECT_NEAR(store::pipeline::least_cycle_us(search, change, 0, 0.95), 211.7, 0.1);
   EXPECT_THROW(store::pipeline::least_cycle_us(search, change, 1e9, 0.95), InvalidArgument);
 }
 

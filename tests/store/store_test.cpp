@@ -221,6 +221,12 @@ TEST_F(StoreTest, ExpiresAndFlushes) {
   EXPECT_EQ(store.get("long")->expiry, now + 100'000);
   EXPECT_EQ(store.get_and_touch("long", now + 200'000)->expiry, now + 200'000);
   EXPECT_EQ(store.get_and_touch("none", now), std::nullopt);
+  store.set("taken", "its value", {.flags = 7});
+  const std::optional<StoreItem> taken = store.get_and_touch("taken", 1);  // a time that has come
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->value, "its value");
+  EXPECT_EQ(taken->flags, 7u);
+  EXPECT_EQ(store.get("taken"), std::nullopt);
   while (store.now() < now + 30) std::this_thread::yield();
   EXPECT_FALSE(store.contains("short"));
   EXPECT_EQ(store.touch("short", 0), StoreStatus::not_found);

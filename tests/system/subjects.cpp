@@ -5,8 +5,9 @@
 #include <map>
 
 #include "pool_subject.hpp"
-#include "structures/group_subject.hpp"
 #include "structures/heap_subject.hpp"
+#include "structures/store_subject.hpp"
+#include "structures/structure_subject.hpp"
 #include "table_subject.hpp"
 
 namespace holdfast::proof {
@@ -81,20 +82,47 @@ const std::map<std::string, std::vector<PoolStep>>& pools() {
   return all;
 }
 
-/// A group table grows by an insert that finds its group full, and on demand.
-template <bool kWide>
-std::unique_ptr<Subject> growing_group() {
-  const std::uint64_t keys = keys_of_one_group(kWide);
-  return std::make_unique<GroupSubject>(
-      kWide, keys - 1, false,
-      std::vector<GroupStep>{erase_one(3), insert_one(3, 2), insert_one(keys - 1, 2), insert_one(keys, 2),
-                             assign_one(0, 3), sync_group(), assign_one(1, 3), grow_once(), insert_one(keys + 1, 4),
-                             close_group()});
+/// A table grows by an insert that finds no cell, and on demand.
+template <Scheme kScheme, bool kWide = false>
+std::unique_ptr<Subject> growing() {
+  const std::uint64_t keys = keys_before_growth(kScheme, kWide);
+  return std::make_unique<StructureSubject>(
+      kScheme, kWide, keys - 1, false,
+      std::vector<StructureStep>{erase_one(3), insert_one(3, 2), insert_one(keys - 1, 2), insert_one(keys, 2),
+                                 assign_one(0, 3), sync_structure(), assign_one(1, 3), grow_once(),
+                                 insert_one(keys + 1, 4), close_structure()});
 }
-/// A key has two cells when it is opened.
-std::unique_ptr<Subject> killed_group() {
-  return std::make_unique<GroupSubject>(true, 20, true,
-                                        std::vector<GroupStep>{assign_one(0, 2), insert_one(30, 2), close_group()});
+/// A change was cut off when it is opened.
+template <Scheme kScheme, bool kWide = false>
+std::unique_ptr<Subject> killed_structure() {
+  return std::make_unique<StructureSubject>(
+      kScheme, kWide, 40, true, std::vector<StructureStep>{assign_one(0, 2), insert_one(50, 2), close_structure()});
+}
+/// A store is changed in every way; memory is lacking, so that large values evict others.
+std::unique_ptr<Subject> changing_store() {
+  return std::make_unique<StoreSubject>(
+      10, false,
+      std::vector<StoreStep>{set_item(20, 2), set_item(0, 2), touch_item(1), append_nothing(1), erase_item(2),
+                             fill_item(3, 2), set_items(4, 8, 3), sync_store(), set_item(9, kLargeValue),
+                             set_item(8, kLargeValue), set_item(7, kLargeValue), set_item(6, kLargeValue),
+                             set_evicting(5, kLargeValue), flush_items(), set_item(0, 4), close_store()},
+      StoreOptions{.limit_bytes = 8u << 20, .evict = true});
+}
+/// Its heap grows, and a value lies in chunks.
+std::unique_ptr<Subject> growing_store() {
+  return std::make_unique<StoreSubject>(
+      10, false,
+      std::vector<StoreStep>{set_item(1, kChunkedValue), fill_item(1, kChunkedValue + 1), erase_item(1), close_store()},
+      StoreOptions{.max_value_bytes = 4u << 20});
+}
+/// A key has two items when it is opened.
+std::unique_ptr<Subject> killed_store() {
+  return std::make_unique<StoreSubject>(20, true, std::vector<StoreStep>{set_item(0, 3), close_store()});
+}
+/// A snapshot of its pool is made while it is open.
+std::unique_ptr<Subject> copied_store() {
+  return std::make_unique<StoreSubject>(
+      10, false, std::vector<StoreStep>{set_item(0, 2), copy_store(), set_item(0, 3), close_store()});
 }
 /// A heap of no table grows and shrinks, in one piece of the file and in several.
 std::unique_ptr<Subject> changing_heap() {
@@ -106,9 +134,24 @@ using MakeSubject = std::unique_ptr<Subject> (*)();
 const std::map<std::string, MakeSubject>& others() {
   static const std::map<std::string, MakeSubject> all = {
       {"heap_changes", changing_heap},
-      {"group_grows", growing_group<false>},
-      {"group_grows_wide", growing_group<true>},
-      {"group_killed", killed_group},
+      {"group_grows", growing<Scheme::group>},
+      {"group_grows_wide", growing<Scheme::group, true>},
+      {"group_killed", killed_structure<Scheme::group, true>},
+      {"linear_grows", growing<Scheme::linear>},
+      {"linear_killed", killed_structure<Scheme::linear>},
+      {"pfht_grows", growing<Scheme::pfht>},
+      {"pfht_killed", killed_structure<Scheme::pfht>},
+      {"path_grows", growing<Scheme::path>},
+      {"path_killed", killed_structure<Scheme::path>},
+  };
+  return all;
+}
+const std::map<std::string, MakeSubject>& stores() {
+  static const std::map<std::string, MakeSubject> all = {
+      {"store_changes", changing_store},
+      {"store_grows", growing_store},
+      {"store_killed", killed_store},
+      {"store_copied", copied_store},
   };
   return all;
 }
@@ -126,6 +169,7 @@ std::vector<std::string> subject_names(bool large) {
 }
 
 std::unique_ptr<Subject> make_subject(const std::string& name) {
+  if (const auto store = stores().find(name); store != stores().end()) return store->second();
   if (const auto pool = pools().find(name); pool != pools().end()) return std::make_unique<PoolSubject>(pool->second);
   if (const auto other = others().find(name); other != others().end()) return other->second();
   const Definition& definition = definitions().at(name);

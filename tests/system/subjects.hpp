@@ -9,7 +9,7 @@
 
 namespace holdfast::proof {
 
-/// `large`: also those whose files take some megabytes.
+/// `large`: also those whose files take some megabytes; but not those of stores, store_changes, store_copied, store_grows, store_killed.
 std::vector<std::string> subject_names(bool large);
 std::unique_ptr<Subject> make_subject(const std::string& name);
 

@@ -22,11 +22,12 @@ from ..opening import mode_of
 from ..operands import ANY, TableShape
 from ..pool import Pool
 from ..strings import Strings, give, take
+from .in_place import InPlace
 from .items import StoreItem, StoreStats, StoreStatus, item_of
 from .keys import SingleKeys
 
 
-class Store(SingleKeys):
+class Store(SingleKeys, InPlace):
     """Items by their keys, durable in a pool: after a crash every acknowledged one is there, and every other is whole
     or absent. Keys are bytes, up to 65,535 of them.
 
@@ -56,9 +57,13 @@ class Store(SingleKeys):
         "r+" or "r"; by default that of the pool, or "r+".
     flush
         Flush and fence as domain "power" asks, on any medium.
+    gpu
+        GPUs copy values in place (`reserve`, `lease`): the memory of items is pinned.
 
     Raises
     ------
+    DeviceError
+        No GPU can reach the medium, or this Holdfast was built without CUDA.
     InvalidArgument, ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, NoSpace, MediumError
     """
 
@@ -73,6 +78,7 @@ class Store(SingleKeys):
         max_value: int = 1 << 20,
         mode: str | None = None,
         flush: bool = False,
+        gpu: bool = False,
     ) -> None:
         options = NativeOptions()
         options.limit_bytes = whole("limit", limit, 0, MOST)
@@ -80,6 +86,7 @@ class Store(SingleKeys):
         options.expected_items = whole("expected_items", expected_items, 0, MOST)
         options.max_value_bytes = whole("max_value", max_value, 1, (1 << 32) - 1)
         options.flush = flag("flush", flush)
+        options.gpu = flag("gpu", gpu)
         name = name_of(name)
         mode = None if mode is None else mode_of(mode, "store")
         self._owned: Pool | None = None

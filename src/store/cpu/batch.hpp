@@ -128,6 +128,27 @@ void Engine::read(const Rows& keys, const Copy& copy, const End& end) {
   }
 }
 
+template <class Copy, class Keep, class Restart>
+void Engine::read_candidates(const Rows& keys, const Copy& copy, const Keep& keep, const Restart& restart) {
+  BatchParts parts(*this);
+  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
+    const std::size_t size = std::min(kInFlight, keys.size - first);
+    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
+    for (std::size_t i = 0; i < size; ++i) {
+      Location read;
+      const auto note = [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+        read = cell.location;
+        return copy(header, state, sequence, cell);
+      };
+      const auto kept = [&] {
+        cells_.mark(read);
+        keep(first + i);
+      };
+      find_candidates(parts, parts.key(i), parts.begun(), parts.fetched(i), note, kept, [&] { restart(first + i); });
+    }
+  }
+}
+
 template <class ContentOf, class End>
 void Engine::set(const Rows& keys, const ContentOf& content, Condition condition, const End& end) {
   BatchParts parts(*this);

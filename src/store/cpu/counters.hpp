@@ -1,6 +1,7 @@
 // counters.hpp: a store's numbers and its time: the volatile copies of its record (protocol/record.hpp), and who may change it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -36,6 +37,8 @@ class Counters {
   void flush_all();
   void flush_all_at(std::uint64_t time);
   std::uint64_t newest() const { return newest_.load(std::memory_order_acquire); }
+  /// Before anything is drawn: numbers begin behind `number`.
+  void begin_behind(std::uint64_t number) { newest_.store(std::max(number, newest())); }
 
   /// While it lives, the record does not change, and time stands still. Changes must not run.
   class Hold {

@@ -30,7 +30,8 @@ struct Mapped {
 
 struct EngineOptions {
   cuckoo::cpu::CpuOptions index;
-  bool evicts = true;  ///< items are evicted where memory is lacking; otherwise such changes answer `no_space`
+  bool salvages = false;  ///< after a power cut: items may have numbers whose reservation it took
+  bool evicts = true;     ///< items are evicted where memory is lacking; otherwise such changes answer `no_space`
   /// Adds slabs to the heap, where it is, and returns how many it has then; as many as before: it cannot grow. One caller at a time.
   std::function<std::uint64_t()> grow = {};
   WallClock clock = wall_clock;
@@ -91,6 +92,9 @@ class Engine {
   /// With a CAS id other than 0: only the item that has it.
   Change erase(std::span<const std::byte> key, std::uint64_t cas = 0);
   Change touch(std::span<const std::byte> key, std::uint64_t expiry);
+  /// The same, and copies the item that it touched as `read` does; `state`: that the item has then.
+  template <class Copy>
+  Change get_and_touch(std::span<const std::byte> key, std::uint64_t expiry, const Copy& copy, State& state);
   /// The item stays, marked as stale, and expires at `expiry` unless that is 0.
   Change mark_stale(std::span<const std::byte> key, std::uint64_t expiry);
   /// Copies the key's value. False: the key has no item.
@@ -111,6 +115,9 @@ class Engine {
           copy_words(words, std::min<std::uint64_t>(8 * count, header.value_bytes - 8 * first), to + 8 * first);
         });
   }
+  void copy_key(const Header& header, const Cell& cell, std::byte* to) const {
+    copy_words(cell.words + header.key_at(), header.key_bytes, to);
+  }
   std::uint64_t cas_of(const Header& header, std::uint64_t sequence, const Cell& cell) const {
     return header.has_cas ? memory_.load(cell.words + kHeaderWords) : sequence;
   }
@@ -124,6 +131,10 @@ class Engine {
   /// `copy(row, header, state, sequence, cell)` as in `read`; `end(row, found)` when the row is done.
   template <class Copy, class End>
   void read(const Rows& keys, const Copy& copy, const End& end);
+  /// The items that the index names for each key, whose keys the caller compares: `copy` for one, then `keep(row)` if it counts; `restart(row)` before
+  /// those of a row, and again where a change came in between.
+  template <class Copy, class Keep, class Restart>
+  void read_candidates(const Rows& keys, const Copy& copy, const Keep& keep, const Restart& restart);
   /// `content(row)` and its key; `end(row, change)` when the row is done.
   template <class ContentOf, class End>
   void set(const Rows& keys, const ContentOf& content, Condition condition, const End& end);

@@ -102,4 +102,17 @@ bool Engine::read(std::span<const std::byte> key, const Copy& copy) {
   return !found.none();
 }
 
+template <class Copy>
+Change Engine::get_and_touch(std::span<const std::byte> key, std::uint64_t expiry, const Copy& copy, State& state) {
+  Parts parts(*this);
+  Location read;
+  const auto mark = [&](const Header& header, State its, std::uint64_t sequence, const Cell& cell) {
+    read = cell.location;
+    return copy(header, its, sequence, cell);
+  };
+  const Change change = store::get_and_touch(parts, key_of(key), expiry, mark, state);
+  if (change == Change::touched) cells_.mark(read);
+  return change;
+}
+
 }  // namespace holdfast::store::cpu

@@ -100,7 +100,9 @@ void Engine::recover() {
   if (recovered_.unnamed != 0) {
     throw NoSpace("there is no memory for an index of the store's items: free memory, and open it again");
   }
-  if (recovered_.newest > counters_.reserved()) {
+  if (options_.salvages) {
+    counters_.begin_behind(recovered_.newest);
+  } else if (recovered_.newest > counters_.reserved()) {
     throw PoolCorrupt("an item of the store has the number " + std::to_string(recovered_.newest) + ", and only " +
                       std::to_string(counters_.reserved()) + " are reserved: restore the pool from a copy");
   }

@@ -11,7 +11,7 @@ namespace holdfast::store::model {
 namespace {
 
 // Operations of the store that the table has not, in `Operation::column`. Scenarios with them have one key.
-constexpr unsigned kFlush = 100, kPassTime = 101, kEvict = 102, kPlan = 103;
+constexpr unsigned kFlush = 100, kPassTime = 101, kEvict = 102, kPlan = 103, kGetAndTouch = 104;
 
 oracle::Operation as_asked(const Operation& operation, unsigned caller, const Shape& shape) {
   oracle::Operation asked;
@@ -34,6 +34,7 @@ oracle::Operation as_asked(const Operation& operation, unsigned caller, const Sh
       asked.op = holdfast::Op::assign;
       asked.column = 2;
       break;
+    case Op::get_and_touch: asked.column = kGetAndTouch; break;
     case Op::evict: asked.column = kEvict; break;
     case Op::flush_all: asked.column = kFlush; break;
     case Op::plan_flush: asked.column = kPlan; break;
@@ -55,6 +56,10 @@ Status apply_in_store(const oracle::Operation& operation, oracle::State& state) 
       if (operation.answered && operation.status == Status::not_found) return Status::not_found;  // it may always fail
       state = kAbsent;
       return there ? Status::erased : Status::not_found;
+    case kGetAndTouch:
+      if (!there) return Status::not_found;
+      state = state_of(state & 0xffffffff, operation.value);
+      return operation.answered && operation.read != state ? Status::not_run : Status::updated;
     default: return oracle::apply(operation, state);
   }
 }

@@ -19,6 +19,7 @@ enum class Op : std::uint8_t {
   erase,
   evict,  ///< what lies where the key's item was a moment ago
   touch,
+  get_and_touch,  ///< reads the item that it touches
   find,
   flush_all,
   plan_flush,  ///< at the time `number`
@@ -31,7 +32,7 @@ inline constexpr unsigned kForger = 98, kForgerWords = 9;
 struct Operation {
   Op op = Op::set;
   unsigned key = 0;
-  unsigned number = 0;  ///< what its value is made of; of `touch`, the expiry
+  unsigned number = 0;  ///< what its value is made of; of `touch` and `get_and_touch`, the expiry
   unsigned words = 1;   ///< of the value: up to 3 fit into one line
   unsigned expiry = 0;
 };

@@ -65,6 +65,7 @@ class Runner {
       case Op::erase: return store::erase(parts_, key.key());
       case Op::evict: return evict(operation.key);
       case Op::touch: return store::touch(parts_, key.key(), operation.number);
+      case Op::get_and_touch: return get_and_touch(operation, read);
       case Op::flush_all: parts_.flush_all(); return Change::touched;
       case Op::plan_flush: parts_.flush_all_at(operation.number); return Change::touched;
       case Op::pass_time: parts_.pass_time(operation.number); return Change::touched;
@@ -74,10 +75,9 @@ class Runner {
     return read == kAbsent ? Change::not_found : Change::touched;
   }
 
-  oracle::State find(unsigned key) {
-    const KeyBytes bytes{key};
-    oracle::State found = kAbsent;
-    const auto copy = [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+  /// Copies an item, for `find`: `found` becomes its state.
+  auto copier(oracle::State& found) {
+    return [this, &found](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
       std::uint64_t number = kNoNumber;
       bool whole = true;
       const auto read = [&](const std::uint64_t* words, std::uint64_t begin, std::uint64_t count) {
@@ -98,7 +98,12 @@ class Runner {
       found = whole ? state_of(number, state.expiry()) : kTorn;
       return is_its;
     };
-    return store::find(parts_, bytes.key(), copy).none() ? kAbsent : found;
+  }
+
+  oracle::State find(unsigned key) {
+    const KeyBytes bytes{key};
+    oracle::State found = kAbsent;
+    return store::find(parts_, bytes.key(), copier(found)).none() ? kAbsent : found;
   }
 
   void flush_all_at(std::uint64_t time) { parts_.flush_all_at(time); }
@@ -142,6 +147,14 @@ class Runner {
   }
 
  private:
+  Change get_and_touch(const Operation& operation, oracle::State& read) {
+    const KeyBytes key{operation.key};
+    State state;
+    const Change change = store::get_and_touch(parts_, key.key(), operation.number, copier(read), state);
+    read = change == Change::touched ? state_of(read & 0xffffffff, state.expiry()) : kAbsent;
+    return change;
+  }
+
   Change put(const Operation& operation) {
     std::uint64_t value[kMostValueWords] = {};
     const KeyBytes key{operation.key};

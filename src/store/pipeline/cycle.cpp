@@ -12,7 +12,7 @@ namespace holdfast::store::pipeline {
 
 namespace {
 
-constexpr double kLeastCycle = 20;
+constexpr double kLeastCycle = 20, kMostCycle = 1e6;
 constexpr std::size_t kSmall = 128, kLarge = 8192;
 constexpr int kTimes = 5;
 
@@ -39,7 +39,7 @@ BatchTime time_of(const Run& run) {
 
 double least_cycle_us(const BatchTime& search, const BatchTime& change, double rate, double reads) {
   const double per_us = rate / 1e6;
-  const double left = 2 - 2 * search.k * reads * per_us - 2 * change.k * (1 - reads) * per_us;
+  const double left = rate == 0 ? 1 : 2 - 2 * search.k * reads * per_us - 2 * change.k * (1 - reads) * per_us;
   if (left > 0) return (2 * search.b + change.b) / left;
   throw InvalidArgument("the index cannot answer " + std::to_string(rate) +
                         " requests a second in cycles of any length: give a lower rate, or more workers");
@@ -64,7 +64,7 @@ double measured_cycle_us(Shared& shared, double rate, double reads) {
     index.exchange(some, std::span<const cuckoo::Location>(none).first(rows), its, ends);
     index.erase(some, its, ends);
   });
-  return std::max(kLeastCycle, least_cycle_us(search, change, rate, reads));
+  return std::clamp(least_cycle_us(search, change, rate, reads), kLeastCycle, kMostCycle);
 }
 
 }  // namespace holdfast::store::pipeline

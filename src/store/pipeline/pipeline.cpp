@@ -31,11 +31,13 @@ void require_between(const char* what, unsigned given, unsigned most) {
 }  // namespace
 
 StoreBatch::~StoreBatch() {
-  while (queue_ != nullptr && queue_->is_here()) {
-    const std::uint32_t done = queue_->done();
+  const auto is_pending = [&] {  // otherwise the queue may be gone
     const State state = state_.load(std::memory_order_acquire);
-    if (state == State::open || state == State::done) return;
-    queue_->wait(done);
+    return state != State::open && state != State::done;
+  };
+  while (is_pending() && queue_->is_here()) {
+    const std::uint32_t done = queue_->done();
+    if (is_pending()) queue_->wait(done);
   }
 }
 
@@ -163,9 +165,10 @@ class StorePipeline::Impl {
                             " microseconds: give up to 1000000, or 0 for the shortest that suffices");
     }
     if (options.cycle_us != 0) return options.cycle_us;
-    if (!(options.rate > 0) || !(options.reads >= 0 && options.reads <= 1)) {
+    if (!(options.rate >= 0) || !(options.reads >= 0 && options.reads <= 1)) {
       throw InvalidArgument("a pipeline cannot have " + std::to_string(options.rate) + " requests a second of which " +
-                            std::to_string(options.reads) + " are reads: give a rate above 0, and a part of 1");
+                            std::to_string(options.reads) +
+                            " are reads: give a rate, or 0 for half of the highest, and a part of 1");
     }
     return store::pipeline::measured_cycle_us(shared, options.rate, options.reads);
   }

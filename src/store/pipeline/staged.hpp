@@ -96,7 +96,7 @@ struct BatchTime {
 };
 
 /// The shortest cycle, in microseconds, in which both are done for `rate` requests a second of which the part `reads` are reads, by Mega-KV's equation
-/// 2. Throws InvalidArgument: none is long enough.
+/// 2. A rate of 0: half of the highest one. Throws InvalidArgument: no cycle is long enough.
 double least_cycle_us(const BatchTime& search, const BatchTime& change, double rate, double reads);
 /// The same with times measured now.
 double measured_cycle_us(Shared& shared, double rate, double reads);

@@ -309,13 +309,21 @@ HOLDFAST_BOTH Change erase(P& parts, const Key& key) {
   return erase(parts, key, [](const Current&) { return true; });
 }
 
-/// Replaces the state of the key's item by `next(current)`, which lives.
-template <Parts P, class Next>
-HOLDFAST_BOTH Change change_state(P& parts, const Key& key, const Next& next) {
+/// Replaces the state of the key's item by `next(current)`, which lives, if `admit(current)`: otherwise `mismatch`.
+template <Parts P, class Admit, class Next>
+HOLDFAST_BOTH Change change_state(P& parts, const Key& key, const Admit& admit, const Next& next) {
   const Claim<P> claim(parts, key);
   const Current old = current(parts, key);
-  if (old.is_there()) set_state(parts.memory(), old.cell.words, next(old));
-  return old.is_there() ? Change::touched : Change::not_found;
+  if (!old.is_there()) return Change::not_found;
+  if (!admit(old)) return Change::mismatch;
+  set_state(parts.memory(), old.cell.words, next(old));
+  return Change::touched;
+}
+
+template <Parts P, class Next>
+HOLDFAST_BOTH Change change_state(P& parts, const Key& key, const Next& next) {
+  return change_state(
+      parts, key, [](const Current&) { return true; }, next);
 }
 
 /// Gives the key's item another expiry.

@@ -124,6 +124,20 @@ HOLDFAST_BOTH Seen read(Memory& memory, const Cell& cell, const std::byte* key, 
   return same ? Seen::item : Seen::other_key;
 }
 
+/// The same of a cell whose key the caller compares: never `other_key`.
+template <ItemMemory Memory, class Copy>
+HOLDFAST_BOTH Seen read_any(Memory& memory, const Cell& cell, std::uint64_t& sequence, const Copy& copy) {
+  sequence = memory.load(cell.words + kSequenceWord);
+  if (sequence == 0) return Seen::changed;
+  const State state{memory.load(cell.words + kStateWord)};
+  const Header header = Header::of(memory.load(cell.words + kValueWord), memory.load(cell.words + kKeyWord));
+  const bool reads = state.is_live() && header.words() <= cell.size;
+  const bool copied = !reads || copy(header, state, sequence, cell);
+  memory.order_loads();
+  if (!copied || memory.load(cell.words + kSequenceWord) != sequence) return Seen::changed;
+  return reads ? Seen::item : Seen::dead;
+}
+
 /// What recovery finds in a cell.
 enum class Found : std::uint8_t {
   free,    ///< nothing that counts

@@ -23,6 +23,7 @@ enum class Step : std::uint8_t {
   kill_unnamed,          ///< a committed item for which the index has no memory is dead before the change says so
   flush_kill,            ///< a dead item's state is written back
   fence_after_kill,      ///< and durable before its cell is free and the change ends
+  touch_what_was_read,   ///< `get_and_touch` touches the item that it has read, and no newer one
   flush_touch,           ///< a new expiry is written back
   fence_after_touch,     ///< and durable before the change ends
   flush_claimed,         ///< a reader that finds its key claimed makes what it saw durable before it answers

@@ -57,6 +57,7 @@ const std::map<std::string, DataDefinition>& data_subjects() {
 
 std::vector<std::string> all_names() {
   std::vector<std::string> names = subject_names(false);
+  for (const char* const store : {"store_changes", "store_killed"}) names.emplace_back(store);
   for (const auto& subject : data_subjects()) names.push_back(subject.first);
   return names;
 }

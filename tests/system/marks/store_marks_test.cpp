@@ -87,6 +87,13 @@ MarkKind store_kind() {
                                submit(store, {.op = StoreOp::set, .key = "new", .value = "1"});
                                submit(store, {.op = StoreOp::erase, .key = "k9"});
                              }),
+                  store_call("StoreReservation::copy_in",
+                             [](Store& store) {
+                               const std::uint64_t bytes[] = {10, 10};
+                               StoreReservation rows = store.reserve(rows_of(two_keys()), bytes);
+                               const StoreSource part[] = {{1, 2, "eight by", 8}};
+                               rows.copy_in(part).wait();
+                             }),
                   store_call("flush_all_at", [](Store& store) { store.flush_all_at(kFar); }),
                   store_call("flush_all", [](Store& store) { store.flush_all(); }),
                   store_call("reclaim", [](Store& store) {
@@ -99,6 +106,11 @@ MarkKind store_kind() {
                    StoreItems items;
                    store.get(rows_of(two_keys()), items);
                  }),
+      store_call("getk",
+                 [](Store& store) {
+                   StoreCandidates candidates;
+                   store.getk(rows_of(two_keys()), candidates);
+                 }),
       store_call("contains", [](Store& store) { store.contains("k1"); }),
       store_call("for_each",
                  [](Store& store) { store.for_each([](std::string_view, const StoreItem&) { return true; }); }),
@@ -110,6 +122,13 @@ MarkKind store_kind() {
       store_call("lookup", [](Store& store) { store.lookup(rows_of(two_keys())); }),
       store_call("lease", [](Store& store) { store.lease(rows_of(two_keys())).pieces(0); }),
       store_call("StoreCaller::try_submit", [](Store& store) { submit(store, {.key = "k1"}); }),
+      store_call("lease_present", [](Store& store) { store.lease_present(rows_of(two_keys())).bytes(0); }),
+      store_call("StoreLease::copy_out",
+                 [](Store& store) {
+                   std::byte target[1];
+                   const StoreTarget part[] = {{0, 0, target, 1}};
+                   store.lease(rows_of(two_keys())).copy_out(part).wait();
+                 }),
       store_call("size", [](Store& store) { store.size(); }),
       store_call("stats", [](Store& store) { store.stats(); }),
       store_call("set_limit", [](Store& store) { store.set_limit(64 << 20); }),

@@ -1,0 +1,314 @@
+"""Values of a store in place: memory that arrays are copied into before a change, and values to copy that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..arrays import import_array, import_target, order_streams, stream_handle
+from ..checked import MOST, flag, whole
+from ..errors import InvalidArgument, InvalidType
+from ..libraries import HOST, NUMPY, Library
+from ..messages import shown
+from ..operands import TableShape
+from ..strings import Strings, take
+from .items import StoreStatus
+
+
+class StoreTransfer:
+    """The copies of a call: of `StoreReservation.copy_in` and `StoreLease.copy_out`. Those of arrays on the host are
+    done when it returns. They end without this object, too."""
+
+    def __init__(self, native: _native.StoreTransfer, arrays: list[Any]) -> None:
+        self._native, self._arrays = native, arrays
+
+    def done(self) -> bool:
+        """Whether all bytes have arrived. Raises DeviceError where the GPU failed."""
+        return self._native.poll()
+
+    def wait(self) -> None:
+        """Returns when all bytes have arrived. Raises DeviceError where the GPU failed."""
+        self._native.wait()
+
+
+class _Rows:
+    """What reservations and leases share: rows, and the arrays that are copied."""
+
+    _native: Any
+
+    def __init__(self, native: Any, path: str) -> None:
+        self._native, self._path = native, path
+        self._transfers: list[StoreTransfer] = []
+        """Of arrays on a GPU: their memory is not freed before they have ended."""
+
+    def __len__(self) -> int:
+        return self._native.size()
+
+    def has(self, row: int) -> bool:
+        """Whether the row has memory, and has not ended."""
+        return self._native.has(self._row(row))
+
+    def _row(self, row: int) -> int:
+        if not len(self):
+            raise InvalidArgument(f"row is {shown(row)}, and there is none")
+        return whole("row", row, 0, len(self) - 1)
+
+    def _live(self) -> list[int]:
+        return [row for row in range(len(self)) if self._native.has(row)]
+
+    def _end(self, row: int | None, end: Callable[[int], Any]) -> None:
+        for one in self._live() if row is None else [self._row(row)]:
+            end(one)
+        if row is None:
+            self._transfers.clear()
+
+    def _copy(self, arrays: Any, rows: Any, offsets: Any, stream: Any, writes: bool) -> StoreTransfer:
+        taken = _arrays(arrays, writes)
+        numbers = np.zeros((5, len(taken)), np.uint64)
+        if rows is None:
+            if len(taken) > len(self):
+                raise InvalidArgument(f"arrays has {len(taken)} of them, and there are {len(self)} rows: give rows")
+            numbers[0] = np.arange(len(taken), dtype=np.uint64)
+        else:
+            numbers[0] = numbers_of("rows", rows, len(taken))
+        numbers[1] = numbers_of("offsets", offsets, len(taken))
+        places: dict[str, dict[str, Library]] = {}
+        for i, (array, library) in enumerate(taken):
+            place = library.place(array)
+            numbers[2:, i] = library.pointer(array) if array.nbytes else 0, int(array.nbytes), place != HOST
+            if place != HOST:
+                places.setdefault(place, {})[library.name] = library
+        with _Streams(places, stream) as its:
+            transfer = StoreTransfer(self._start(len(taken), NUMPY.pointer(numbers), its), [one for one, _ in taken])
+        if places:
+            self._transfers = [one for one in self._transfers if not one.done()]
+            self._transfers.append(transfer)
+        return transfer
+
+    def _start(self, size: int, numbers: int, stream: int) -> Any:
+        raise NotImplementedError
+
+
+class _Streams:
+    """The stream of a call's copies: they come after what the libraries' current streams have, and before what those
+    get later. 0: no array is on a GPU."""
+
+    def __init__(self, places: dict[str, dict[str, Library]], stream: Any) -> None:
+        if len(places) > 1:
+            raise InvalidArgument(f"arrays are on {' and '.join(sorted(places))}: give those of one GPU in a call")
+        given = None if stream is None else stream_handle(stream)
+        self._place = next(iter(places), HOST)
+        current = [library.stream(self._place) for library in places.get(self._place, {}).values()]
+        self._stream = given if given is not None else (current or [0])[0]
+        self._others = [one for one in current if one != self._stream]
+
+    def __enter__(self) -> int:
+        for other in self._others:
+            order_streams(other, self._stream, self._place)
+        return self._stream
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        for other in self._others:
+            order_streams(self._stream, other, self._place)
+
+
+class StoreReservation(_Rows):
+    """Memory for new values, of `Store.reserve`, until they are committed or aborted. As a context manager it aborts
+    at the end what is left. Several threads may use it."""
+
+    _native: _native.StoreReservation
+
+    def copy_in(self, arrays: Any, rows: Any = None, offsets: Any = 0, *, stream: Any = None) -> StoreTransfer:
+        """Copies the bytes of arrays to their places in values: those of the host before it returns; those of a GPU
+        by its copy engine, after what their current stream has, and before what it gets later.
+
+        Parameters
+        ----------
+        arrays
+            A list of contiguous arrays of NumPy, CuPy or PyTorch, of any type; thousands in a call pay.
+        rows
+            Of the reservation, one for each array; by default array i is for row i.
+        offsets
+            Where in the value each begins, in bytes; a number for all.
+        stream
+            The CUDA stream on which the arrays of a GPU are copied; by default the current one.
+
+        Raises
+        ------
+        InvalidArgument, InvalidType
+            Nothing was copied then.
+        DeviceError
+        """
+        return self._copy(arrays, rows, offsets, stream, False)
+
+    def commit(self, row: int | None = None) -> np.ndarray:
+        """Makes a row, or all that are left, a `set` of its key, whole or absent, and durable when it returns.
+        (1,) or (n,) uint8 of StoreStatus: INSERTED, UPDATED or NO_SPACE, which is also the status of rows without
+        memory. It waits for the copies of the row first.
+
+        Raises
+        ------
+        DeviceError
+            A GPU failed to copy; the row is reserved as before.
+        """
+        statuses = np.full(len(self) if row is None else 1, StoreStatus.NO_SPACE, np.uint8)
+
+        def end(one: int) -> None:
+            statuses[one if row is None else 0] = self._native.commit(one)
+
+        self._end(row, end)
+        return statuses
+
+    def abort(self, row: int | None = None) -> None:
+        """Gives the memory of a row, or of all that are left, back. It waits for copies first."""
+        self._end(row, self._native.abort)
+
+    def __enter__(self) -> StoreReservation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.abort()
+
+    def __repr__(self) -> str:
+        return f"<holdfastdb.StoreReservation {self._path}: {len(self._live())} of {len(self)} rows>"
+
+    def _start(self, size: int, numbers: int, stream: int) -> Any:
+        return self._native.copy_in(size, numbers, stream)
+
+
+class StoreLease(_Rows):
+    """Values that stay as they are until they are released, of `Store.lease`, also if their items are replaced or
+    removed. As a context manager it releases them at the end. Several threads may use it."""
+
+    _native: _native.StoreLease
+
+    def size(self, row: int) -> int:
+        """Bytes of a row's value. Raises InvalidArgument where its key was absent, or it was released."""
+        return self._native.bytes(self._row(row))
+
+    def value(self, row: int) -> bytes:
+        """A copy of a row's value. Raises InvalidArgument where its key was absent, or it was released."""
+        return self._native.value(self._row(row))
+
+    def copy_out(self, arrays: Any, rows: Any = None, offsets: Any = 0, *, stream: Any = None) -> StoreTransfer:
+        """Fills arrays with bytes of values, as `StoreReservation.copy_in` copies them there."""
+        return self._copy(arrays, rows, offsets, stream, True)
+
+    def release(self, row: int | None = None) -> None:
+        """Ends the lease of a row, or of all. It waits for copies first."""
+        self._end(row, self._native.release)
+
+    def __enter__(self) -> StoreLease:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        return f"<holdfastdb.StoreLease {self._path}: {len(self._live())} of {len(self)} rows>"
+
+    def _start(self, size: int, numbers: int, stream: int) -> Any:
+        return self._native.copy_out(size, numbers, stream)
+
+
+class InPlace:
+    """What `Store` can do with values in place."""
+
+    _native: _native.Store
+    _path: str
+    _shape: TableShape
+
+    def _expiry(self, ttl: float | None, expires: float | None) -> int:
+        raise NotImplementedError
+
+    def reserve(
+        self, keys: Any, sizes: Any, *, ttl: float | None = None, expires: float | None = None, flags: int = 0
+    ) -> StoreReservation:
+        """Memory for new values of keys, to be filled and committed. A row for which there is none has none
+        (`StoreReservation.has`). It counts against the limit, and the store cannot be closed meanwhile.
+
+        Parameters
+        ----------
+        keys
+            As for `get_many`.
+        sizes
+            Bytes of each value; a number for all.
+        ttl, expires, flags
+            Of all items, as for `set`.
+        """
+        strings = take("keys", keys, self._shape)
+        bytes = np.ascontiguousarray(numbers_of("sizes", sizes, strings.n))
+        native = _native.StoreReservation.of(
+            self._native,
+            strings.n,
+            strings.pointer,
+            strings.offsets_at,
+            NUMPY.pointer(bytes),
+            whole("flags", flags, 0, (1 << 32) - 1),
+            self._expiry(ttl, expires),
+        )
+        return StoreReservation(native, self._path)
+
+    def lease(self, keys: Any) -> StoreLease:
+        """The values of keys, which stay as they are until they are released. A key that is absent has no row
+        (`StoreLease.has`). Eviction goes around them, and the store cannot be closed meanwhile.
+
+        Raises
+        ------
+        NoSpace
+            A million cells are leased.
+        """
+        return self._leased(take("keys", keys, self._shape), False)
+
+    def lookup(self, keys: Any, *, lease: bool = False) -> Any:
+        """How many keys of a list are present, up to the first that is not. With `lease`, a StoreLease of as many
+        rows."""
+        leased = flag("lease", lease)
+        strings = take("keys", keys, self._shape)
+        if leased:
+            return self._leased(strings, True)
+        return _native.StoreLease.lookup(self._native, strings.n, strings.pointer, strings.offsets_at)
+
+    def _leased(self, strings: Strings, present: bool) -> StoreLease:
+        native = _native.StoreLease.of(self._native, strings.n, strings.pointer, strings.offsets_at, present)
+        return StoreLease(native, self._path)
+
+
+def numbers_of(name: str, given: Any, size: int) -> np.ndarray:
+    """Whole numbers, `size` of them, or one for all, as uint64."""
+    if isinstance(given, int | np.integer):
+        return np.full(size, whole(name, given, 0, MOST), np.uint64)
+    is_array = isinstance(given, np.ndarray) and given.ndim == 1
+    if not is_array and not isinstance(given, list | tuple):
+        raise InvalidType(f"{name} is {shown(given)}, of type {type(given).__name__}: give a list of whole numbers")
+    if len(given) != size:
+        raise InvalidArgument(f"{name} has {len(given)} numbers, and there are {size} to give: give one for each")
+    given = given.tolist() if is_array else given
+    numbers = (whole(f"{name}[{i}]", one, 0, MOST) for i, one in enumerate(given))
+    return np.fromiter(numbers, np.uint64, size)
+
+
+def _arrays(given: Any, writes: bool) -> list[tuple[Any, Library]]:
+    if not isinstance(given, list | tuple):
+        raise InvalidType(f"arrays is of type {type(given).__name__}: give a list of arrays")
+    taken: list[tuple[Any, Library]] = []
+    for i, one in enumerate(given):
+        name = f"arrays[{i}]"
+        found = import_target(name, one) if writes else import_array(name, one)
+        if found is None:
+            raise InvalidType(f"{name} is {shown(one)}, of type {type(one).__name__}: give an array")
+        array, library = found
+        if not library.is_contiguous(array):
+            raise InvalidArgument(f"{name} is not contiguous: give an array whose elements lie one behind the other")
+        if writes and not library.writable(array):
+            raise InvalidArgument(f"{name} cannot be written to: give an array that can")
+        taken.append((array, library))
+    return taken

@@ -1,0 +1,159 @@
+// cuda_side.cpp: copies between cells and GPU memory by the copy engines, in the order of the caller's stream.
+#include "store/cuda/cuda_side.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "core/both.hpp"
+#include "gpu/capture.hpp"
+#include "holdfast/error.hpp"
+
+namespace holdfast::store {
+
+std::unique_ptr<DeviceSide> make_device_side() { return std::make_unique<cuda::CudaSide>(); }
+
+namespace cuda {
+
+namespace {
+
+constexpr char kDoing[] = "copying values of a store";
+/// A copy of the engine takes one or two microseconds, in which the link moves twice as many bytes.
+constexpr std::uint64_t kSmall = 32 << 10;
+
+class CudaTransfer final : public Transfer {
+ public:
+  CudaTransfer(int device, std::shared_ptr<const std::byte[]> table)
+      : device_(device), table_(std::move(table)), ended_(true) {}
+  bool poll() override {
+    const gpu::OnDevice on(device_);
+    return ended_.passed();
+  }
+  void wait() override {
+    const gpu::OnDevice on(device_);
+    ended_.wait(kDoing);
+  }
+  gpu::Event& ended() { return ended_; }
+
+ private:
+  const int device_;
+  const std::shared_ptr<const std::byte[]> table_;  ///< the kernel reads it
+  gpu::Event ended_;
+};
+
+/// The GPU that has the memory of all moves.
+int gpu_of(const std::vector<Move>& moves) {
+  int device = -1;
+  for (const Move& move : moves) {
+    cudaPointerAttributes found = {};
+    gpu::check(cudaPointerGetAttributes(&found, move.memory), "asking where a part of a value is");
+    if (found.type != cudaMemoryTypeDevice && found.type != cudaMemoryTypeManaged) {
+      throw InvalidArgument("a part that is said to be on a GPU is in memory of the CPU: leave out on_device");
+    }
+    if (device >= 0 && found.device != device) {
+      throw InvalidArgument("the parts of a call are on GPU " + std::to_string(device) + " and on GPU " +
+                            std::to_string(found.device) + ": give those of one GPU");
+    }
+    device = found.device;
+  }
+  return device;
+}
+
+void require_usable(cudaStream_t stream, int device) {
+  if (gpu::is_capturing(stream)) {
+    throw InvalidArgument(
+        "the stream is being captured into a CUDA graph, which cannot copy values of a store: give "
+        "another");
+  }
+  gpu::require_stream(stream, device);
+}
+
+}  // namespace
+
+void CudaSide::map(std::byte* address, std::uint64_t bytes, bool read_only) noexcept {
+  const std::lock_guard guard(mutex_);
+  try {
+    ranges_.add(address, bytes, read_only);
+    error_ = ranges_.error();
+    if (error_.empty()) mapped_[address] = bytes;
+  } catch (const std::exception& error) {
+    error_ = error.what();
+  }
+}
+
+void CudaSide::unmap(std::byte* address) noexcept {
+  const std::lock_guard guard(mutex_);
+  ranges_.remove(address);
+  mapped_.erase(address);
+}
+
+std::string CudaSide::error() const {
+  const std::lock_guard guard(mutex_);
+  return error_;
+}
+
+const gpu::Stream& CudaSide::stream_of(int device, Direction direction) {
+  const std::lock_guard guard(mutex_);
+  auto& stream = streams_[device][static_cast<unsigned>(direction)];
+  if (!stream) stream = std::make_unique<gpu::Stream>();
+  return *stream;
+}
+
+CudaSide::Cut CudaSide::cut(const std::vector<Move>& moves, Direction direction) const {
+  Cut cut;
+  const std::lock_guard guard(mutex_);
+  for (Move move : moves) {
+    if (move.bytes < kSmall) {
+      cut.small.push_back(move);
+      continue;
+    }
+    while (move.bytes != 0) {
+      const auto next = mapped_.upper_bound(move.cell);
+      HOLDFAST_ASSERT(next != mapped_.begin());
+      const auto& [address, size] = *std::prev(next);
+      HOLDFAST_ASSERT(move.cell < address + size);
+      const std::uint64_t bytes = std::min(move.bytes, static_cast<std::uint64_t>(address + size - move.cell));
+      direction == Direction::in ? cut.large.add(move.cell, move.memory, bytes)
+                                 : cut.large.add(move.memory, move.cell, bytes);
+      move = {move.cell + bytes, move.memory + bytes, move.bytes - bytes};
+    }
+  }
+  return cut;
+}
+
+std::shared_ptr<Transfer> CudaSide::copy(const std::vector<Move>& moves, Direction direction, void* stream) {
+  const int device = gpu_of(moves);
+  const gpu::OnDevice on(device);
+  auto* const its = static_cast<cudaStream_t>(stream);
+  require_usable(its, device);
+  const Cut cut = this->cut(moves, direction);
+  std::shared_ptr<std::byte[]> table;
+  if (!cut.small.empty()) {
+    table = pinned_->take(cut.small.size() * sizeof(Move));
+    std::memcpy(table.get(), cut.small.data(), cut.small.size() * sizeof(Move));
+  }
+  const auto transfer = std::make_shared<CudaTransfer>(device, table);
+  // The legacy default stream takes no batches, and would order the copies among those of all streams.
+  const bool has_stream = its != nullptr && its != cudaStreamLegacy;
+  const cudaStream_t copying = has_stream ? its : static_cast<cudaStream_t>(stream_of(device, direction));
+  gpu::Event begun;
+  try {
+    if (!has_stream) {
+      begun.record(its);
+      begun.hold(copying);
+    }
+    move_small(reinterpret_cast<const Move*>(table.get()), cut.small.size(), direction, copying);
+    gpu::enqueue(cut.large, direction == Direction::in ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, copying);
+    transfer->ended().record(copying);
+    if (!has_stream) transfer->ended().hold(its);
+  } catch (...) {
+    static_cast<void>(cudaStreamSynchronize(copying));  // none is under way
+    throw;
+  }
+  return transfer;
+}
+
+}  // namespace cuda
+
+}  // namespace holdfast::store

@@ -1,0 +1,47 @@
+// device_side.hpp: what a store does on a GPU. A build with CUDA has one (cuda/); others refuse a store that asks for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::store {
+
+/// Bytes that are copied between a cell and memory of the caller.
+struct Move {
+  std::byte* cell = nullptr;
+  std::byte* memory = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+enum class Direction : std::uint8_t { in, out };  ///< into cells, out of cells
+
+/// Copies that a GPU makes. Thread-safe.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  /// Whether all of them are done. Throws DeviceError, every time, where the GPU failed.
+  virtual bool poll() = 0;
+  virtual void wait() = 0;
+};
+
+/// Thread-safe.
+class DeviceSide {
+ public:
+  virtual ~DeviceSide() = default;
+  /// Maps memory of the pool for GPUs. `error` says why it could not.
+  virtual void map(std::byte* address, std::uint64_t bytes, bool read_only) noexcept = 0;
+  virtual void unmap(std::byte* address) noexcept = 0;
+  virtual std::string error() const = 0;  ///< empty: all memory is mapped
+
+  /// Enqueues copies after what `stream` has now; what it gets later comes after them. Throws InvalidArgument (`memory` is not a GPU's, or not
+  /// that of one; the stream is another GPU's, or is captured), DeviceError; then no copy is under way.
+  virtual std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void* stream) = 0;
+};
+
+/// Throws DeviceError where this Holdfast was built without CUDA.
+std::unique_ptr<DeviceSide> make_device_side();
+
+}  // namespace holdfast::store

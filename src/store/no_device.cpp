@@ -1,0 +1,13 @@
+// no_device.cpp: builds without CUDA have no GPU's side of a store.
+#ifndef HOLDFAST_WITH_CUDA
+#include "holdfast/error.hpp"
+#include "store/device_side.hpp"
+
+namespace holdfast::store {
+
+std::unique_ptr<DeviceSide> make_device_side() {
+  throw DeviceError("this Holdfast was built without CUDA: open the store without gpu");
+}
+
+}  // namespace holdfast::store
+#endif

@@ -1,0 +1,194 @@
+// cuda_copies_test.cu: parts of values that are copied between a store and GPU memory: bytes, order on the stream, and the ends of rows. They skip where
+// there is no GPU.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "core/hash.hpp"
+#include "gpu/runtime.hpp"
+#include "holdfast/store_memory.hpp"
+#include "store/store_fixture.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+__global__ void fill_kernel(std::uint64_t* words, std::uint64_t count, std::uint64_t seed) {
+  const std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
+  if (i < count) words[i] = mix(seed + i);
+}
+__global__ void check_kernel(const std::uint64_t* words, std::uint64_t count, std::uint64_t seed,
+                             unsigned long long* wrong) {
+  const std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
+  if (i < count && words[i] != mix(seed + i)) atomicAdd(wrong, 1ull);
+}
+__global__ void wait_kernel(const volatile unsigned* go) {
+  while (*go == 0) __nanosleep(1'000);  // ends: the test sets it
+}
+
+class StoreCudaCopies : public StoreTest {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "there is no GPU";
+  }
+  Store on_gpu(std::uint64_t limit = 0) {
+    return make({.limit_bytes = limit, .max_value_bytes = 64u << 20, .gpu = true});
+  }
+  static Strings keys(std::size_t size) {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < size; ++i) all.push_back("block " + std::to_string(i));
+    return Strings(all);
+  }
+};
+
+/// GPU memory in pages, with words that depend on a seed.
+class Pages {
+ public:
+  Pages(std::size_t pages, std::uint64_t bytes) : bytes_(bytes), memory_(pages * bytes), wrong_(1) {}
+  std::byte* at(std::size_t page) const { return memory_.data() + page * bytes_; }
+  void fill(std::uint64_t seed, cudaStream_t stream) {
+    fill_kernel<<<blocks(), kThreads, 0, stream>>>(words(), count(), seed);
+  }
+  void clear() { gpu::check(cudaMemset(memory_.data(), 0, memory_.size()), "clearing"); }
+  /// Words that are not as `fill` leaves them.
+  unsigned long long wrong(std::uint64_t seed, cudaStream_t stream) {
+    gpu::check(cudaMemsetAsync(wrong_.data(), 0, 8, stream), "clearing");
+    check_kernel<<<blocks(), kThreads, 0, stream>>>(words(), count(), seed, wrong_.data());
+    unsigned long long wrong = 0;
+    gpu::check(cudaMemcpyAsync(&wrong, wrong_.data(), 8, cudaMemcpyDeviceToHost, stream), "reading");
+    gpu::check(cudaStreamSynchronize(stream), "reading");
+    return wrong;
+  }
+
+ private:
+  std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(memory_.data()); }
+  std::uint64_t count() const { return memory_.size() / 8; }
+  unsigned blocks() const { return static_cast<unsigned>((count() + kThreads - 1) / kThreads); }
+  const std::uint64_t bytes_;
+  gpu::DeviceBuffer<std::byte> memory_;
+  gpu::DeviceBuffer<unsigned long long> wrong_;
+};
+
+template <class Part>
+std::vector<Part> scattered(const Pages& pages, std::size_t rows, std::uint64_t bytes, std::uint64_t seed) {
+  std::vector<std::size_t> order(rows);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
+  std::vector<Part> parts;
+  for (const std::size_t row : order) parts.push_back({row, 0, pages.at(row), bytes, true});
+  return parts;
+}
+
+TEST_F(StoreCudaCopies, ThousandsOfScatteredBlocks) {
+  constexpr std::size_t kRows = 4'096;
+  constexpr std::uint64_t kBytes = 160 << 10;
+  Store store = on_gpu();
+  const Strings names = keys(kRows);
+  Pages pages(kRows, kBytes);
+  const gpu::Stream stream;
+  for (std::uint64_t round = 1; round <= 2; ++round) {  // the second replaces
+    pages.fill(round, stream);
+    StoreReservation reserved = store.reserve(rows_of(names), std::vector<std::uint64_t>(kRows, kBytes));
+    const StoreTransfer in = reserved.copy_in(scattered<StoreSource>(pages, kRows, kBytes, round), stream);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      ASSERT_EQ(reserved.commit(row), round == 1 ? StoreStatus::inserted : StoreStatus::updated);
+    }
+    EXPECT_TRUE(in.poll());
+    std::vector<std::uint64_t> value(kBytes / 8);
+    for (std::size_t row = 0; row < kRows; row += 111) {
+      const std::string stored = store.get("block " + std::to_string(row))->value;
+      ASSERT_EQ(stored.size(), kBytes);
+      std::memcpy(value.data(), stored.data(), kBytes);
+      for (std::size_t i = 0; i < value.size(); ++i) ASSERT_EQ(value[i], mix(round + row * kBytes / 8 + i)) << row;
+    }
+    pages.clear();
+    StoreLease lease = store.lease(rows_of(names));
+    lease.copy_out(scattered<StoreTarget>(pages, kRows, kBytes, round + 10), stream);
+    EXPECT_EQ(pages.wrong(round, stream), 0u) << "later work of the stream sees the values";
+  }
+  EXPECT_TRUE(store.check().errors.empty());
+}
+
+TEST_F(StoreCudaCopies, PartsOfAnySizeAndPlace) {
+  constexpr std::uint64_t kBytes = 5'000'003;
+  Store store = on_gpu();
+  Pages source(1, 5'000'008), target(1, 5'000'008);
+  source.fill(3, nullptr);
+  gpu::check(cudaMemcpy(target.at(0), source.at(0), 5'000'008, cudaMemcpyDeviceToDevice), "copying");
+  gpu::check(cudaMemset(target.at(0), 0, kBytes), "clearing");  // the bytes behind stay
+  std::mt19937_64 random(5);
+  std::vector<StoreSource> sources;
+  std::vector<StoreTarget> targets;
+  for (std::uint64_t at = 0; at < kBytes;) {
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(1 + random() % (random() % 2 == 0 ? 100'000 : 500), kBytes - at);
+    sources.push_back({0, at, source.at(0) + at, bytes, true});
+    targets.push_back({0, at, target.at(0) + at, bytes, true});
+    at += bytes;
+  }
+  std::shuffle(sources.begin(), sources.end(), random);
+  std::shuffle(targets.begin(), targets.end(), random);
+  StoreReservation reserved = store.reserve(rows_of(keys(1)), std::vector<std::uint64_t>{kBytes});
+  reserved.copy_in(sources).wait();  // the default stream
+  reserved.commit(0);
+  store.lease(rows_of(keys(1))).copy_out(targets);
+  EXPECT_EQ(target.wrong(3, nullptr), 0u);
+  EXPECT_TRUE(store.check().errors.empty());
+}
+
+TEST_F(StoreCudaCopies, RowsEndAfterTheirBytes) {
+  constexpr std::uint64_t kBytes = 1 << 20;
+  Store store = on_gpu(64 << 20);
+  Pages page(1, kBytes);
+  const gpu::Stream stream;
+  unsigned* go = nullptr;
+  gpu::check(cudaHostAlloc(reinterpret_cast<void**>(&go), sizeof *go, cudaHostAllocMapped), "taking memory");
+  const auto opens_late = [&](const auto& ends) {
+    *static_cast<volatile unsigned*>(go) = 0;
+    wait_kernel<<<1, 1, 0, stream>>>(go);
+    std::jthread opens([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      *static_cast<volatile unsigned*>(go) = 1;
+    });
+    ends();
+  };
+  opens_late([&] {
+    page.fill(7, stream);
+    StoreReservation reserved = store.reserve(rows_of(keys(1)), std::vector<std::uint64_t>{kBytes});
+    const StoreTransfer in = reserved.copy_in(std::vector<StoreSource>{{0, 0, page.at(0), kBytes, true}}, stream);
+    EXPECT_FALSE(in.poll());
+    EXPECT_EQ(reserved.commit(0), StoreStatus::inserted);
+    EXPECT_TRUE(in.poll());
+    std::uint64_t last = 0;
+    std::memcpy(&last, store.get("block 0")->value.data() + kBytes - 8, 8);
+    EXPECT_EQ(last, mix(7 + kBytes / 8 - 1)) << "committed before the bytes";
+  });
+  page.clear();
+  opens_late([&] {
+    StoreLease lease = store.lease(rows_of(keys(1)));
+    lease.copy_out(std::vector<StoreTarget>{{0, 0, page.at(0), kBytes, true}}, stream);
+    store.erase("block 0");
+    lease.release(0);
+    for (int i = 0; i < 40; ++i) store.set("other " + std::to_string(i), std::string(900'000, 'o'));
+  });
+  EXPECT_EQ(page.wrong(7, stream), 0u) << "used again while it was leased";
+  gpu::check(cudaFreeHost(go), "freeing memory");
+}
+
+TEST_F(StoreCudaCopies, MemoryOfTheHostIsRefusedAsAGpus) {
+  Store store = on_gpu();
+  StoreReservation reserved = store.reserve(rows_of(keys(1)), std::vector<std::uint64_t>{8});
+  std::uint64_t word = 0;
+  EXPECT_THROW(reserved.copy_in(std::vector<StoreSource>{{0, 0, &word, 8, true}}), InvalidArgument);
+  EXPECT_EQ(reserved.commit(0), StoreStatus::inserted);
+}
+
+}  // namespace
+}  // namespace holdfast
