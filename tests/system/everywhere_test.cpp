@@ -62,7 +62,9 @@ class Faults : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(System, Faults, testing::Combine(testing::ValuesIn(subject_names(false)), testing::Bool()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Stores, Faults,
-                         testing::Values(Parameter{"store_changes", false}, Parameter{"store_killed", false}), name_of);
+                         testing::Values(Parameter{"store_changes", false}, Parameter{"store_killed", false},
+                                         Parameter{"store_killed", true}),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Large, Faults, testing::Values(Parameter{"create_large", false}), name_of);
 TEST_P(Faults, AreToldAndLoseNothing) {
   // What replaces a file or an object makes the calls of the subject that replaces nothing, which fail with every error there, and a
