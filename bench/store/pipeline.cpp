@@ -21,14 +21,14 @@ constexpr std::size_t kUnderWay = 16;  ///< of those, at a time
 struct Flight {
   explicit Flight(const DataSet& set) : rows(set, kRows) {}
 
-  Rows rows;
+  PackedRows rows;
   StoreBatch batch;
   Clock::time_point begun, ended;
 };
 
 struct Case {
   const DataSet& set;
-  Shape shape;
+  Popularity popularity;
   unsigned gets;  ///< of a hundred
   StoreMode mode;
 };
@@ -133,7 +133,7 @@ void measure(const Setup& setup, const Case& its, const Distribution& distributi
 
 Json row_of(const Case& its, const Figures& figures) {
   Json row = {{"set", its.set.name},
-              {"distribution", its.shape == Shape::uniform ? "uniform" : "zipfian"},
+              {"distribution", its.popularity == Popularity::uniform ? "uniform" : "zipfian"},
               {"gets", its.gets},
               {"mode", its.mode == StoreMode::direct ? "direct" : "staged"},
               {"million_per_second", spread(figures.rate)},
@@ -148,17 +148,17 @@ Json pipeline(const Setup& setup) {
   Json rows = Json::array();
   for (const DataSet& set : kDataSets) {
     Bench bench(setup, setup.items);
-    Rows all(set, setup.batch);
+    PackedRows all(set, setup.batch);
     for (std::uint64_t item = 0; item < setup.items;) {
       all.clear();
       for (; item < setup.items && all.size() < setup.batch; ++item) all.add(item, 1);
       require(bench->set(all.keys(), all.values()) == 0, "loading");
     }
-    for (const Shape shape : {Shape::uniform, Shape::zipfian}) {
-      const Distribution distribution(shape, setup.items, 0.99);
+    for (const Popularity popularity : {Popularity::uniform, Popularity::zipfian}) {
+      const Distribution distribution(popularity, setup.items, 0.99);
       for (const unsigned gets : {95u, 100u}) {
         for (const StoreMode mode : {StoreMode::direct, StoreMode::staged}) {
-          const Case its{set, shape, gets, mode};
+          const Case its{set, popularity, gets, mode};
           say(std::string("pipeline: data set ") + set.name + ", " + std::to_string(gets) + "% GET");
           Figures figures;
           for (unsigned i = 0; i < setup.repetitions; ++i) measure(setup, its, distribution, *bench, figures);

@@ -16,6 +16,8 @@ void Setup::take(CLI::App& app) {
   app.add_option("--items", items, "of a store")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--batch", batch, "rows")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", threads, "callers")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--blocks", blocks, "that are copied between a GPU and a store")->capture_default_str();
+  app.add_option("--block-bytes", block_bytes, "of each, a multiple of 8")->capture_default_str();
   app.add_option("--repetitions", repetitions, "of each measurement")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -72,6 +72,12 @@ class Search {
       state.reset();
       return true;
     }
+    if (operation.special == Special::take) {
+      const State had = state;
+      state.reset();
+      return !has_ended ||
+             (had ? operation.status == Status::erased && operation.out == had : operation.status == Status::not_found);
+    }
     Status status = Status::not_found;
     if (state && operation.special == Special::compare && *state != operation.expected) {
       status = Status::exists;

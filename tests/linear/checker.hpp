@@ -22,6 +22,7 @@ enum class Special : std::uint8_t {
   none,
   compare,    ///< replaces the value `expected`; a key that has another stays, and the status is `exists`
   increment,  ///< adds `given` to the value of a key that is there, and reads the sum
+  take,       ///< removes the key, and reads the value that it had
   flush       ///< removes what there is, and does not say whether there was something
 };
 

@@ -253,8 +253,9 @@ Epoch epoch_of(const HistoryLog& log, std::uint32_t key) {
       operation.found = record.found;
       operation.special = record.special;
       operation.expected = record.expected;
-      if ((reads_value(record.op) || record.special == Special::increment) && record.status != Status::not_found)
-        operation.out = record.out;
+      const bool reads =
+          reads_value(record.op) || record.special == Special::increment || record.special == Special::take;
+      if (reads && record.status != Status::not_found) operation.out = record.out;
       epoch.push_back(operation);
     }
   }

@@ -65,6 +65,7 @@ class Caller {
     if (how < 3) return flush();
     if (how < 40) return batch();
     if (how < 55) return compare();
+    if (how < 65) return take();
     single();
   }
 
@@ -141,6 +142,17 @@ class Caller {
     change.expected = read.out;
     if (random_.chance(50)) std::this_thread::yield();
     run(at + 1, 1, [&] { change.status = status_of(store_.cas(key, std::to_string(change.given), item->cas)); });
+  }
+  /// Gives an item an expiry that has come, which removes it, and reads its value: one change.
+  void take() {
+    const std::uint32_t at = count();
+    Record& record = this->record(at, Op::erase);
+    record.special = Special::take;
+    run(at, 1, [&] {
+      const auto item = store_.get_and_touch(its_.key(history_.key[record.key]), 1);
+      record.status = item ? Status::erased : Status::not_found;
+      if (item) record.out = *value_in(item->value, record.torn);
+    });
   }
   /// Removes every key: an operation on each.
   void flush() {

@@ -99,7 +99,8 @@ class LaneFor final : public Lane {
   }
   /// As many rows are taken as are answered, all in one loop: what it needs stays in registers.
   template <class ResultWriter>
-  [[gnu::always_inline]] bool submit_changes(Rows& rows, std::size_t end, ResultWriter& writer) {
+  [[gnu::always_inline]] bool submit_changes(Rows& given, std::size_t end, ResultWriter& writer) {
+    Rows rows = given;
     const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_, together = together_;
     const bool words = rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows);
     RowGroup group;
@@ -108,7 +109,7 @@ class LaneFor final : public Lane {
       group.take(form_, rows, end, together);
       if (!rows.silent) owed_ += group.size;
       words ? add_changes<true>(rows, group) : add_changes<false>(rows, group);
-      rows.next = group.after;
+      rows.next = given.next = group.after;
     }
     return true;
   }
@@ -122,9 +123,8 @@ class LaneFor final : public Lane {
   /// `kPlain`: all are changes of one kind, which ask for lines alike, and values are words. What is needed is in registers: what is
   /// stored in a queue meanwhile might be anything.
   template <bool kPlain>
-  [[gnu::always_inline]] void add_changes(const Rows& given, const RowGroup& group) {
-    const Rows rows = given;
-    const auto place = form_.placer();
+  [[gnu::always_inline]] void add_changes(const Rows& rows, const RowGroup& group) {
+    const auto place = form_.placer();  // of the view that is now
     const typename Changes::State state{0, rows.op, rows.silent};
     decltype(Task::line) lines[kMostDepth];
     const auto write = [&](unsigned i, Task& task) {

@@ -20,7 +20,7 @@ struct RowGroup {
 
   /// Of the rows from `rows.next` to `end` the first, at most `most`.
   template <class Form>
-  void take(const Form& form, const Rows& rows, std::size_t end, unsigned most) {
+  [[gnu::always_inline]] void take(const Form& form, const Rows& rows, std::size_t end, unsigned most) {
     size = 0;
     after = rows.next;
     if (rows.mask == nullptr && rows.parts == 1) {
