@@ -111,7 +111,7 @@ inline Json shapes_study(Setup setup) {
     std::uint32_t levels, hashes, slots;
   };
   constexpr Configuration kShapes[] = {{1, 2, 8}, {1, 2, 16}, {1, 4, 8}, {2, 1, 8}, {2, 1, 16},
-                               {2, 2, 4}, {2, 2, 8},  {4, 1, 8}, {4, 2, 2}, {4, 2, 4}};
+                                       {2, 2, 4}, {2, 2, 8},  {4, 1, 8}, {4, 2, 2}, {4, 2, 4}};
   setup.spare = 0;
   Json shapes = Json::array();
   bool failed = false;

@@ -16,12 +16,12 @@ void StoreTransfer::wait() const {
   if (transfer_) transfer_->wait();
 }
 
-namespace {
+namespace store {
 
 /// Keeps the store open until the last row has ended.
 class StaysOpen {
  public:
-  explicit StaysOpen(store::OpenStore& store) : in_place_(std::in_place, store) {}
+  explicit StaysOpen(OpenStore& store) : in_place_(std::in_place, store) {}
   void begin(std::size_t rows) {
     rows_ = rows;
     if (rows == 0) in_place_.reset();
@@ -31,11 +31,11 @@ class StaysOpen {
   }
 
  private:
-  std::optional<store::OpenStore::InPlace> in_place_;
+  std::optional<OpenStore::InPlace> in_place_;
   std::atomic<std::size_t> rows_ = 0;
 };
 
-}  // namespace
+}  // namespace store
 
 class StoreReservation::Impl {
  public:
@@ -67,7 +67,7 @@ class StoreReservation::Impl {
 
   const std::shared_ptr<Store::Impl> store;
   store::OpenStore& use;
-  StaysOpen open;
+  store::StaysOpen open;
   store::RowCopies<Row> rows;
 };
 
@@ -126,7 +126,7 @@ class StoreLease::Impl {
 
   const std::shared_ptr<Store::Impl> store;
   store::OpenStore& use;
-  StaysOpen open;
+  store::StaysOpen open;
   store::RowCopies<Row> rows;
 };
 
