@@ -50,7 +50,7 @@ class StoreReservation::Impl {
     }
   };
   Impl(std::shared_ptr<Store::Impl> its_store, std::size_t size)
-      : store(std::move(its_store)), use(store->use()), open(use), rows(store->path, use.device(), size) {}
+      : store(std::move(its_store)), use(store->use()), stays_open(use), rows(store->path, use.device(), size) {}
   ~Impl() {
     rows.take_all([this](Row& row) { give(use, row); });
   }
@@ -67,7 +67,7 @@ class StoreReservation::Impl {
 
   const std::shared_ptr<Store::Impl> store;
   store::OpenStore& use;
-  store::StaysOpen open;
+  store::StaysOpen stays_open;
   store::RowCopies<Row> rows;
 };
 
@@ -88,7 +88,7 @@ StoreStatus StoreReservation::commit(std::size_t row) {
   const StoreStatus status = impl_->rows.take(row, false, [&](const Impl::Row& its) {
     return impl_->use.change(1, [&](Engine& engine) { return status_of(engine.commit(its.item)); });
   });
-  impl_->open.end_row();
+  impl_->stays_open.end_row();
   return status;
 }
 void StoreReservation::abort(std::size_t row) {
@@ -96,7 +96,7 @@ void StoreReservation::abort(std::size_t row) {
     Impl::give(impl_->use, its);
     return true;
   });
-  impl_->open.end_row();
+  impl_->stays_open.end_row();
 }
 
 class StoreLease::Impl {
@@ -109,7 +109,7 @@ class StoreLease::Impl {
     }
   };
   Impl(std::shared_ptr<Store::Impl> its_store, std::size_t size)
-      : store(std::move(its_store)), use(store->use()), open(use), rows(store->path, use.device(), size) {}
+      : store(std::move(its_store)), use(store->use()), stays_open(use), rows(store->path, use.device(), size) {}
   ~Impl() {
     rows.take_all([this](Row& row) { give(use, row); });
   }
@@ -126,7 +126,7 @@ class StoreLease::Impl {
 
   const std::shared_ptr<Store::Impl> store;
   store::OpenStore& use;
-  store::StaysOpen open;
+  store::StaysOpen stays_open;
   store::RowCopies<Row> rows;
 };
 
@@ -151,7 +151,7 @@ void StoreLease::release(std::size_t row) {
     Impl::give(impl_->use, its);
     return true;
   });
-  impl_->open.end_row();
+  impl_->stays_open.end_row();
 }
 
 StoreReservation Store::reserve(const StoreRows& keys, std::span<const std::uint64_t> bytes,
@@ -173,7 +173,7 @@ StoreReservation Store::reserve(const StoreRows& keys, std::span<const std::uint
     }
     return true;
   });
-  reserved->open.begin(reserved->rows.live());
+  reserved->stays_open.begin(reserved->rows.live());
   return StoreReservation(std::move(reserved));
 }
 
@@ -197,7 +197,7 @@ StoreLease Store::lease(const StoreRows& keys, bool ends_at_absent) {
     }
     return true;
   });
-  leased->open.begin(leased->rows.live());
+  leased->stays_open.begin(leased->rows.live());
   if (fits) return StoreLease(std::move(leased));
   throw NoSpace(impl_->path + " has " + std::to_string(store::cpu::CellSpace::kMostLeases) +
                 " cells that are leased, and no more can be: release some");
