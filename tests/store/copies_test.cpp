@@ -19,8 +19,6 @@ std::unique_ptr<store::DeviceSide> store::make_device_side() { return std::make_
 
 namespace {
 
-Strings strings(std::vector<std::string> of) { return Strings(of); }
-
 class StoreCopies : public StoreTest {
  protected:
   Store large() { return make({.limit_bytes = 256 << 20, .max_value_bytes = 64u << 20}); }

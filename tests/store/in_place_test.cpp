@@ -16,8 +16,6 @@
 namespace holdfast {
 namespace {
 
-Strings strings(std::vector<std::string> of) { return Strings(of); }
-
 class StoreInPlace : public testing::Test {
  protected:
   StoreInPlace() : pool_(Pool::create(path_, true)) {}

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "holdfast/store.hpp"
 #include "holdfast/strings.hpp"
@@ -14,6 +15,7 @@
 
 namespace holdfast {
 
+inline Strings strings(const std::vector<std::string>& of) { return Strings(of); }
 inline StoreRows rows_of(const Strings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
 
 class StoreTest : public testing::Test {
