@@ -34,6 +34,7 @@ DOCUMENTS = (
     "docs/internals/cuckoo.md",
     "docs/internals/measurements.md",
     "docs/internals/schemes.md",
+    "docs/internals/store.md",
 )
 
 
