@@ -75,9 +75,10 @@ void Execution::run(std::vector<Item>& items, Engine::Lookup* lookup) {
     fail(items, begun || changes == 0);
   }
   if (!begun && changes != 0) {  // a store that is only read refused the changes, and reads may be executed
-    const auto refused = std::ranges::stable_partition(items, [](const Item& item) { return !item.batch->error_; });
-    for (const Item& item : refused) ended(item);
-    items.erase(refused.begin(), items.end());
+    const auto refused =
+        std::stable_partition(items.begin(), items.end(), [](const Item& item) { return !item.batch->error_; });
+    std::for_each(refused, items.end(), [this](const Item& item) { ended(item); });
+    items.erase(refused, items.end());
     if (!items.empty()) return run(items);
   }
   for (const Item& item : items) ended(item);

@@ -39,7 +39,7 @@ class LaneFor final : public Lane {
   bool flush(Results& results) override {
     enter();
     read_until(0, results);
-    with_writer(results, [this](auto& writer) { return change_until(0, writer); });
+    with_writer(results, [this](auto& writer) { return this->change_until(0, writer); });
     leave();
     return waiting() == 0;
   }
