@@ -34,6 +34,7 @@ void submit(Store& store, const StoreRequest& request) {
   batch.add(request);
   if (!caller.try_submit(batch)) caller.submit(batch);
   caller.wait(batch);
+  batch.answer(0);  // throws what kept it from being executed
 }
 
 }  // namespace
