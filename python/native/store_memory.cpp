@@ -93,7 +93,7 @@ void bind_store_memory(nb::module_& module) {
           "store"_a, "size"_a, "keys"_a, "offsets"_a)
       .def("size", &StoreLease::size)
       .def("has", &StoreLease::has, "row"_a)
-      .def("bytes", &StoreLease::bytes, "row"_a)
+      .def("value_bytes", &StoreLease::bytes, "row"_a)
       .def("value", &value_of, "row"_a)
       .def(
           "copy_out",

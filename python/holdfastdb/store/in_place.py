@@ -190,7 +190,7 @@ class StoreLease(_Rows):
 
     def size(self, row: int) -> int:
         """Bytes of a row's value. Raises InvalidArgument where its key was absent, or it was released."""
-        return self._native.bytes(self._row(row))
+        return self._native.value_bytes(self._row(row))
 
     def value(self, row: int) -> bytes:
         """A copy of a row's value. Raises InvalidArgument where its key was absent, or it was released."""
