@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -113,7 +114,8 @@ bool in_a_session(NumberedTable& table, const Plan& plan, Arrays& arrays) {
 #endif
 }
 
-void call_table(const Shared& shared, NumberedTable& table, const Plan& plan, Arrays& arrays) {
+/// `epoch`: of this thread, or null.
+void call_table(const Shared& shared, NumberedTable& table, Epoch* epoch, const Plan& plan, Arrays& arrays) {
   switch (plan.call) {
     case Call::snapshot: table.table().snapshot(snapshot_of(shared.path), {.overwrite = true}); return;
     case Call::clear: return table.clear();
@@ -122,7 +124,8 @@ void call_table(const Shared& shared, NumberedTable& table, const Plan& plan, Ar
     default:
       if (plan.call == Call::batch && erase_by_predicate(table, plan, arrays)) return;
       if (plan.call == Call::batch && in_a_session(table, plan, arrays)) return;
-      table.run(batch_of(plan, arrays));
+      const Batch batch = batch_of(plan, arrays);
+      epoch != nullptr ? table.run(*epoch, batch) : table.run(batch);
   }
 }
 
@@ -156,6 +159,8 @@ void follow_urge(Shared& shared, NumberedTable& table, std::uint64_t number) {
 void call_until_full(Shared& shared, NumberedTable& table, unsigned thread) {
   Journal& journal = shared.part<TableShared>().journal[thread];
   const Round round = shared.part<TableShared>().round;
+  std::optional<Epoch> epoch;
+  if (round.single && thread == shared.life % 2) epoch.emplace(table.table());
   for (std::uint64_t number = 1;; ++number) {
     if (thread == 0 && shared.part<TableShared>().urge != Urge::none) follow_urge(shared, table, number);
     const Plan plan = make_plan(round, shared.life, thread, number);
@@ -170,12 +175,13 @@ void call_until_full(Shared& shared, NumberedTable& table, unsigned thread) {
     entry.others_number = shared.part<TableShared>().journal[1 - thread].number.load(std::memory_order_seq_cst);
     journal.rows.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);
     journal.inside.store(1, std::memory_order_release);
-    call_table(shared, table, plan, arrays);
+    call_table(shared, table, epoch ? &*epoch : nullptr, plan, arrays);
     journal.inside.store(0, std::memory_order_release);
     acknowledge(entry, round, plan, arrays);
     if (round.large)
       shared.part<TableShared>().phased.store(table.stats().work.phased_batches, std::memory_order_release);
   }
+  epoch.reset();
   journal.full.store(1, std::memory_order_release);
 }
 

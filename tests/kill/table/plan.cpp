@@ -115,6 +115,7 @@ Round make_round(std::uint64_t seed, bool large, Theme theme, Kind kind) {
   round.flush = random.chance(40);
   round.moves = random.chance(70);
   round.grows = random.chance(40);
+  round.single = !round.large && mix(seed, 0x736b) % 3 == 0;
   if (round.large) make_large(round, random);
   if (theme != Theme::none) make_themed(round, random, kind);
   return round;
@@ -163,6 +164,9 @@ Plan make_plan(const Round& round, std::uint32_t life, unsigned thread, std::uin
   plan.combine = static_cast<Combine>(random.below(3));
   plan.element = round.value_bytes % 8 == 0 ? (random.chance(50) ? Element::u64 : Element::i64)
                                             : (random.chance(50) ? Element::u32 : Element::i32);
+  const bool single = round.single && random.chance(thread == 0 ? 95 : 60);
+  if (single) n = 1;
+  if (single) plan.mixed = plan.masked = false;
   const Op one = reads_others ? Op::find : pick_op(random, mix_of_life, accumulates);
   if (reads_others) plan.mixed = plan.masked = false;
   std::unordered_set<std::uint32_t> seen;

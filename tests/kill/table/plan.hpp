@@ -34,7 +34,8 @@ struct Round {
   bool grows;   ///< reserve is called often, for sizes that double
   bool scored;  ///< it counts the changes of each item (Score::frequency)
   Theme theme;
-  bool large;  ///< most batches have kLargeBatch operations and more, on many keys that mostly fit without growing
+  bool single;  ///< nearly all calls of the first thread have one key, and most of the other's
+  bool large;   ///< most batches have kLargeBatch operations and more, on many keys that mostly fit without growing
 };
 
 /// Where values and keys lie: what a slot's write looks like.

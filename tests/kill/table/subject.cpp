@@ -69,8 +69,10 @@ class TableSubject : public Subject {
   std::uint64_t kills_of_[kThemes][kKinds] = {};
   std::uint64_t inside_[kCalls] = {};  ///< kills while a call of that kind ran, at random and at failpoints
   std::uint64_t snapshots_verified_ = 0, snapshots_kept_ = 0, snapshots_lost_ = 0;
-  std::uint64_t inside_large_ = 0;  ///< kills at random while a call of kLargeBatch operations and more ran
-  std::uint64_t phased_ = 0;        ///< batches that the killed writers had changed in phases
+  std::uint64_t single_ = 0,
+                inside_single_ = 0;  ///< kills of callers with one key a call, and those while such a call ran
+  std::uint64_t inside_large_ = 0;   ///< kills at random while a call of kLargeBatch operations and more ran
+  std::uint64_t phased_ = 0;         ///< batches that the killed writers had changed in phases
   std::uint64_t calls_ = 0, operations_ = 0;
   std::uint64_t keys_verified_ = 0;
   std::uint64_t pending_kept_ = 0,
@@ -192,11 +194,13 @@ void TableSubject::count_calls() {
     if (journal.inside.load(std::memory_order_acquire) == 0) continue;
     const Plan plan = make_plan(round_, shared_.life, thread, journal.number.load(std::memory_order_acquire));
     ++inside_[static_cast<unsigned>(plan.call)];
+    inside_single_ += round_.single && plan.call == Call::batch && plan.indices.size() == 1 ? 1 : 0;
   }
 }
 
 std::vector<std::string> TableSubject::replay(bool stopped) {
   count_calls();
+  single_ += round_.single ? 1 : 0;
   inside_large_ += is_inside(kLargeBatch) && !stopped ? 1 : 0;
   phased_ += ours_.phased.load(std::memory_order_acquire);
   return oracle_->replay(ours_, shared_.life);
@@ -259,7 +263,8 @@ std::string TableSubject::lacking(const KillCounts& counts, std::uint64_t planne
     if (is_whole(static_cast<Call>(call)))
       calls += few(std::string("kills fell inside ") + kNamesOfCalls[call], inside_[call], on_gpu ? 2 : kEach);
   }
-  return calls + few("snapshots were verified", snapshots_verified_, kEach) +
+  return calls + few("kills fell inside a call with one key", inside_single_, on_gpu ? 2 : kEach) +
+         few("snapshots were verified", snapshots_verified_, kEach) +
          few("slots were repaired", counts.mended.repaired, kEach) +
          few("moves were finished", counts.mended.moved, kEach) + few("resizes were continued", continued_, kEach) +
          never_stopped_at(counts);
@@ -271,6 +276,8 @@ void TableSubject::add_to(Results& results) const {
   Results::Row inside;
   for (unsigned call = 1; call < kCalls; ++call) inside.emplace_back(kNamesOfCalls[call], inside_[call]);
   results.add("inside_by_call", inside);
+  results.add("kills_of_callers_with_one_key", single_);
+  results.add("inside_calls_with_one_key", inside_single_);
   results.add("snapshots_verified", snapshots_verified_);
   results.add("pending_snapshots_kept", snapshots_kept_);
   results.add("pending_snapshots_lost", snapshots_lost_);
