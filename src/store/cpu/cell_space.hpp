@@ -73,7 +73,17 @@ class CellSpace {
   template <class Visit>
   void each_cell(std::uint64_t piece, const Visit& visit) const {
     if (!pieces_[piece].used) return;
-    for (std::uint32_t i = 0; i < cells_in(pieces_[piece].entry.size_class()); ++i) visit(i, cell_of(piece, i));
+    const std::uint32_t cells = cells_in(pieces_[piece].entry.size_class());
+    Cell cell = cell_of(piece, 0);
+    for (std::uint32_t i = 0; i < cells; ++i, cell.words += cell.size, ++cell.location.word) visit(i, cell);
+  }
+  /// Of recovery: the cells of all pieces that have a class.
+  std::uint64_t cells() const {
+    std::uint64_t cells = 0;
+    for (unsigned size_class = 0; size_class < kClasses; ++size_class) {
+      cells += used_[size_class] * cells_in(size_class);
+    }
+    return cells;
   }
 
  private:

@@ -202,7 +202,7 @@ class Engine {
   Change set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas);
   struct Finding;
   void recover();
-  void look_at_piece(std::uint64_t piece, const Moment& moment, Finding& finding);
+  void look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::cpu::FreshRows& rows, Finding& finding);
   Key key_in(const std::uint64_t* cell, const Header& header) const;
   Change extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before);
   Cell owner_of(const Cell& cell) const;

@@ -18,27 +18,25 @@ constexpr std::size_t kPrefetchBytes = 512;  ///< ahead of the cell that is look
 
 }  // namespace
 
-/// What one thread has found.
-struct Engine::Finding {
-  std::vector<cuckoo::Hash> hashes;
-  std::vector<cuckoo::Location> locations;
+/// What one thread has found beside the rows of the index.
+struct alignas(64) Engine::Finding {
   std::vector<Location> chunks;  ///< which are not free
   Recovered recovered;
 };
 
 /// Looks at the items of a piece, whose free cells are free then.
-void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, Finding& finding) {
+void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::cpu::FreshRows& rows, Finding& finding) {
   Parts parts(*this);
   std::array<std::uint64_t, kPieceBytes / kLineBytes / 64> free{};
   bool has_cells = false;
+  Recovered recovered;
   cells_.each_cell(piece, [&](std::uint32_t index, const Cell& cell) {
     has_cells = true;
     __builtin_prefetch(reinterpret_cast<const std::byte*>(cell.words) + kPrefetchBytes);
     Header header;
     bool is_free = false;
-    if (look(parts, moment, cell, header, is_free, finding.recovered)) {
-      finding.hashes.push_back(key_in(cell.words, header).hash);
-      finding.locations.push_back(cell.location.word);
+    if (look(parts, moment, cell, header, is_free, recovered)) {
+      rows.add(key_in(cell.words, header).hash, cell.location.word);
       for (unsigned chunk = 0; chunk < header.chunks; ++chunk) {
         finding.chunks.push_back(location_of_chunk(memory_, cell.words, header, chunk));
       }
@@ -46,6 +44,7 @@ void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, Finding& f
       free[index / 64] |= std::uint64_t{1} << index % 64;
     }
   });
+  finding.recovered += recovered;
   if (has_cells) cells_.set_free(piece, free);
 }
 
@@ -53,7 +52,7 @@ Key Engine::key_in(const std::uint64_t* cell, const Header& header) const {
   return key_of(reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes);
 }
 
-/// The index is built in bulk; then items whose keys may repeat are entered one by one, as the protocol says.
+/// The index is filled in bulk; then items whose keys may repeat are entered one by one, as the protocol says.
 void Engine::recover() {
   if (!is_valid_record(memory_, mapped_.record)) {
     throw PoolCorrupt(
@@ -69,28 +68,23 @@ void Engine::recover() {
   const Moment moment = counters_.moment();
   const unsigned threads = std::max(1u, options_.index.threads);
   std::vector<Finding> findings(threads);
+  std::vector<cuckoo::cpu::FreshRows> rows;
+  const std::uint64_t cells = cells_.cells();
+  for (unsigned i = 0; i < threads; ++i) rows.emplace_back(cells, index_.part_bits(cells));
   std::atomic<std::uint64_t> next = 0;
   threads::ThreadTeam(threads).run(threads, [&](unsigned i, unsigned) {
     for (std::uint64_t piece; (piece = next.fetch_add(1)) < mapped_.heap.count;) {
-      look_at_piece(piece, moment, findings[i]);
+      look_at_piece(piece, moment, rows[i], findings[i]);
     }
   });
-  std::uint64_t items = 0;
-  for (const Finding& finding : findings) items += finding.hashes.size();
-  std::vector<cuckoo::cpu::CpuIndex::Row> repeated;
-  index_.reserve(items);
-  for (Finding& finding : findings) {
+  for (const Finding& finding : findings) {
     for (const Location chunk : finding.chunks) cells_.take_back(chunk);
     recovered_ += finding.recovered;
-    recovered_.unnamed += index_.build(finding.hashes, finding.locations, &repeated);
-    finding = {};
   }
-  recovered_.items = items - repeated.size();
-  for (const auto& row : repeated) {
-    cuckoo::Outcome outcome{};
-    index_.erase({&row.hash, 1}, {&row.location, 1}, {&outcome, 1});
-  }
-  for (const auto& row : repeated) {
+  const std::vector<cuckoo::cpu::Row> again = index_.fill(rows);
+  rows.clear();
+  recovered_.items = index_.size();
+  for (const auto& row : again) {
     const Cell cell = cells_.at({row.location});
     const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
     enter(parts, key_in(cell.words, header), cell, recovered_);

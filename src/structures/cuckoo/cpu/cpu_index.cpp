@@ -3,6 +3,7 @@
 #include "structures/cuckoo/cpu/cpu_index.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "structures/cuckoo/arrays.hpp"
 #include "structures/cuckoo/change.hpp"
@@ -19,11 +20,17 @@ struct CpuIndex::Rows {
 CpuIndex::CpuIndex(const CpuOptions& options) : huge_pages_(options.huge_pages), team_(options.threads) {
   require_capacity(options.capacity);
   require_signature_bits(options.signature_bits);
-  const unsigned bits = bits_for(options.capacity);
-  geometry_ = {bits, bits, low_bits(options.signature_bits)};
+  geometry_.signature_mask = low_bits(options.signature_bits);
+  make(bits_for(options.capacity));
+}
+
+/// An empty index of 2^bits buckets, in place of another.
+void CpuIndex::make(unsigned bits) {
   const dramhit::MemoryChoice choice{.huge_pages = huge_pages_};
-  cells_ = dramhit::Pages(geometry_.buckets() * CpuMemory::kCells * sizeof(std::uint64_t), choice);
+  dramhit::Pages cells(sizeof(std::uint64_t) * CpuMemory::kCells << bits, choice);
   groups_ = dramhit::Pages(groups_of(bits) * sizeof(std::uint64_t), choice);
+  cells_ = std::move(cells);
+  geometry_ = {bits, bits, geometry_.signature_mask};
 }
 
 CpuMemory CpuIndex::memory() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "structures/cuckoo/cpu/cpu_memory.hpp"
+#include "structures/cuckoo/cpu/fresh_rows.hpp"
 #include "structures/cuckoo/index.hpp"
 #include "structures/dramhit/pages.hpp"
 #include "structures/use_gate.hpp"
@@ -37,16 +38,16 @@ class CpuIndex {
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
   std::uint64_t cells() const;
 
-  /// Inserts many entries that the index does not have, as after recovery: partition by partition, so that each thread's accesses stay in
-  /// one huge page (Mega-KV §4.3.2). Needs 16 bytes of workspace per row, for up to 4 Mi rows. Returns how many rows found no cell
-  /// because memory for growth was lacking; these are not in the index. `repeated`, if given, gets the rows that found an entry with their signature
-  /// in their buckets: their keys may repeat.
-  struct Row {
-    Hash hash;
-    Location location;
-  };
-  std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations,
-                      std::vector<Row>* repeated = nullptr);
+  /// Inserts many entries that the index does not have: partition by partition, so that each thread's accesses stay in one huge page (Mega-KV
+  /// §4.3.2). Needs 16 bytes of workspace per row, for up to 4 Mi rows. Returns how many rows found no cell because memory for growth was
+  /// lacking; these are not in the index.
+  std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations);
+  /// The same, faster, where the index is empty, with rows that threads have collected, each in a FreshRows of as many parts. The index first grows for
+  /// them. Returns the rows that were not inserted: those of a signature that an inserted one in their buckets has, as their keys may repeat, and
+  /// those that found no cell. Throws NoSpace.
+  std::vector<Row> fill(std::span<const FreshRows> found);
+  /// log2 of the parts that FreshRows for so many rows have: as many as the index has partitions then.
+  unsigned part_bits(std::uint64_t rows) const;
 
   /// Entries that inserts have moved.
   std::uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
@@ -60,8 +61,9 @@ class CpuIndex {
   void copy_grown(const CpuMemory& from, const CpuMemory& to) const;
   std::size_t exchange_until_full(const Rows& rows, std::size_t from, std::span<Outcome> outcomes, unsigned& bits);
   struct Workspace;
-  void build_block(std::span<const Hash> hashes, std::span<const Location> locations, Workspace& workspace,
-                   std::vector<Row>* repeated);
+  void build_block(std::span<const Hash> hashes, std::span<const Location> locations, Workspace& workspace);
+  void make(unsigned bits);
+  std::uint64_t fill_unit(const std::vector<std::span<const Row>>& spans, std::vector<Row>& again) const;
 
   Geometry geometry_;  // changes under `layout_` alone, as cells_ and groups_ do
   dramhit::Pages cells_, groups_;

@@ -85,12 +85,11 @@ struct CpuIndex::Workspace {
   std::vector<std::size_t> ends;  ///< per partition, in `rows`
   std::vector<Row> rows;
   std::vector<Row> left;  ///< without a cell
-  std::mutex mutex;       ///< of `left`, and of `repeated`
+  std::mutex mutex;       ///< of `left`
 };
 
 /// Sorts the rows by partition and gives each partition to one thread.
-void CpuIndex::build_block(std::span<const Hash> hashes, std::span<const Location> locations, Workspace& workspace,
-                           std::vector<Row>* repeated) {
+void CpuIndex::build_block(std::span<const Hash> hashes, std::span<const Location> locations, Workspace& workspace) {
   const structures::Inside inside(layout_, structures::Use::read);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
@@ -105,7 +104,7 @@ void CpuIndex::build_block(std::span<const Hash> hashes, std::span<const Locatio
   }
   std::atomic<std::size_t> next = 0;
   team_.run(team_.threads(), [&](unsigned, unsigned) {
-    std::vector<Row> left, again;
+    std::vector<Row> left;
     std::uint64_t moves = 0;
     for (std::size_t part; (part = next.fetch_add(1)) < geometry.partitions();) {
       in_steps(
@@ -119,23 +118,15 @@ void CpuIndex::build_block(std::span<const Hash> hashes, std::span<const Locatio
             if (!inserted.done) left.push_back(row);
             return true;
           });
-      if (repeated == nullptr) continue;
-      for (std::size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part]; ++i) {  // what it looks at is in the cache
-        const Row& row = workspace.rows[i];
-        Candidates list;
-        if (cuckoo::candidates(memory, Target(geometry, row.hash), list.locations) > 1) again.push_back(row);
-      }
     }
     const std::lock_guard lock(workspace.mutex);
     workspace.left.insert(workspace.left.end(), left.begin(), left.end());
-    if (repeated != nullptr) repeated->insert(repeated->end(), again.begin(), again.end());
     moves_.fetch_add(moves, std::memory_order_relaxed);
   });
   size_.fetch_add(hashes.size() - workspace.left.size(), std::memory_order_relaxed);
 }
 
-std::uint64_t CpuIndex::build(std::span<const Hash> hashes, std::span<const Location> locations,
-                              std::vector<Row>* repeated) {
+std::uint64_t CpuIndex::build(std::span<const Hash> hashes, std::span<const Location> locations) {
   require_equal(hashes.size(), locations.size(), "locations");
   require_locations(locations);
   std::uint64_t failed = 0;
@@ -143,13 +134,12 @@ std::uint64_t CpuIndex::build(std::span<const Hash> hashes, std::span<const Loca
   for (std::size_t from = 0; from < hashes.size(); from += kBuildBlock) {
     const std::size_t size = std::min(kBuildBlock, hashes.size() - from);
     workspace.left.clear();
-    build_block(hashes.subspan(from, size), locations.subspan(from, size), workspace, repeated);
+    build_block(hashes.subspan(from, size), locations.subspan(from, size), workspace);
     for (const Row& row : workspace.left) {  // with growth
       const Location none = kNone;
       Outcome outcome{};
       exchange({&row.hash, 1}, {&none, 1}, {&row.location, 1}, {&outcome, 1});
       failed += outcome == Outcome::no_cell ? 1 : 0;
-      if (repeated != nullptr && outcome != Outcome::no_cell) repeated->push_back(row);
     }
   }
   return failed;
