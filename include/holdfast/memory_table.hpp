@@ -23,12 +23,12 @@ struct MemoryOptions {
   std::uint32_t key_bytes = 8;       ///< 8, or another multiple of 8 up to 64
   std::uint32_t value_bytes = 8;     ///< 0 (a set) to 64
   std::uint64_t capacity = 1 << 20;  ///< items to make space for, at three quarters full; the table grows past it
-  unsigned threads = 0;              ///< that a batch may use, 1024 at most; 0: all, 8 at most
+  unsigned threads = 0;              ///< that a batch may use, 1024 at most; 0: as many as processors, 8 at most
   bool grows = true;                 ///< false: a row without a slot reports `no_space`
   bool huge_pages = true;
   bool interleave = true;  ///< pages are interleaved over all NUMA nodes
   bool populate = false;   ///< allocate every page at once, instead of at its first use
-  unsigned depth = 0;      ///< lines that a thread prefetches, up to 127, silent sums at least 96; 0: as measured
+  unsigned depth = 0;  ///< lines that a thread prefetches, up to 127, sums at least 96; 0: 32 on Intel, 64 on others
   std::uint64_t seed = 0;  ///< of the hash; 0: random
   /// Not 0: DRAMHiT-P. Each partition is changed by one thread of the table, and read by all threads; a
   /// handle's changes are messages to it, without results. For items of 16 bytes; the table does not grow.
@@ -84,7 +84,7 @@ class MemoryTable;
 /// given again, and those taken stay queued. Changes of one handle to one key take effect in order. Searches see
 /// earlier changes of this handle; they see those of other handles once these have been answered or flushed.
 ///
-/// In a partitioned table changes return no results, searches may overtake them, and `flush` returns
+/// In a partitioned table changes (find_or_insert is one) return no results, searches may overtake them, and `flush` returns
 /// when all are done. A call does not take a change for a full partition, nor anything after it.
 class MemoryHandle {
  public:
@@ -95,13 +95,22 @@ class MemoryHandle {
   /// Queues operations and returns how many were taken. `keys` is (n, key_bytes), `values` (n, value_bytes);
   /// `ids` are n of the caller's own, or none: then they are 0 to n - 1. Throws InvalidArgument.
   std::size_t get(const void* keys, std::span<const std::uint64_t> ids, std::size_t n, MemoryAnswers& answers);
-  /// Adds each key with its value, or replaces its value.
+  /// Adds each key with its value, or replaces its value (insert_or_assign).
   std::size_t put(const void* keys, const void* values, std::span<const std::uint64_t> ids, std::size_t n,
                   MemoryAnswers& answers);
   /// Combines each value with the present one, as the handle's options say, or adds the key with it.
   std::size_t upsert(const void* keys, const void* values, std::span<const std::uint64_t> ids, std::size_t n,
                      MemoryAnswers& answers);
   std::size_t erase(const void* keys, std::span<const std::uint64_t> ids, std::size_t n, MemoryAnswers& answers);
+  /// Adds each key with its value; a key that is present keeps its value, and the status is `exists`.
+  std::size_t insert(const void* keys, const void* values, std::span<const std::uint64_t> ids, std::size_t n,
+                     MemoryAnswers& answers);
+  /// Replaces the value of each key that is present; the status of others is `not_found`.
+  std::size_t assign(const void* keys, const void* values, std::span<const std::uint64_t> ids, std::size_t n,
+                     MemoryAnswers& answers);
+  /// As insert, and returns the value that the key then has; the status of a key that was present is `found`.
+  std::size_t find_or_insert(const void* keys, const void* values, std::span<const std::uint64_t> ids, std::size_t n,
+                             MemoryAnswers& answers);
 
   /// Completes queued operations. True: the queue is empty; false: there is no space for more results.
   bool flush(MemoryAnswers& answers);

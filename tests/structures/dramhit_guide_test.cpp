@@ -32,9 +32,17 @@ TEST(DramhitGuide, TheExampleDoesWhatItSays) {
   for (std::size_t i = 0; i < answers.size; ++i) {
     if (statuses[i] == holdfast::Status::found) std::printf("%lu: %lu\n", ids[i], read[i]);
   }
+  answers.size = 0;
 
-  EXPECT_EQ(answers.size, 3u);
-  for (std::size_t i = 0; i < answers.size; ++i) EXPECT_EQ(read[i], 10 * ids[i]);
+  std::vector<std::uint64_t> some{9, 10}, fresh{91, 100};
+  handle.find_or_insert(some.data(), fresh.data(), some, some.size(), answers);
+  handle.flush(answers);  // 9: found, 90; 10: inserted, 100
+  ASSERT_EQ(answers.size, 2u);
+  for (std::size_t i = 0; i < answers.size; ++i) {
+    EXPECT_EQ(statuses[i], ids[i] == 9 ? holdfast::Status::found : holdfast::Status::inserted);
+    EXPECT_EQ(read[i], 10 * ids[i]);
+  }
+  EXPECT_EQ(read[2], 10 * ids[2]) << "of the search for three keys";
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ class MemoryHandle::Impl {
       throw InvalidArgument("there are " + std::to_string(ids.size()) + " ids for " + std::to_string(n) +
                             " keys: give one each, or none");
     }
+    if (op == Op::accumulate) check_element();
     if (producer_ && changes(op)) return send(op, keys, values, n);
     dramhit::Results& results = results_of(answers);
     dramhit::Rows rows;
@@ -69,6 +70,14 @@ class MemoryHandle::Impl {
   std::size_t waiting() const { return lane_->waiting(); }
 
  private:
+  void check_element() const {
+    const std::uint32_t bytes = table_.format.value_bytes, of_element = element_bytes(options_.element);
+    if (bytes % of_element == 0) [[likely]]
+      return;
+    throw InvalidArgument("values of " + std::to_string(bytes) + " bytes hold no whole number of elements of " +
+                          std::to_string(of_element) + " bytes: give the handle another element to combine");
+  }
+
   std::size_t send(Op op, const void* keys, const void* values, std::size_t n) {
     table_.delegation->must_be_here();
     const dramhit::Geometry& geometry = table_.core.view_now()->geometry;
@@ -155,15 +164,22 @@ std::size_t MemoryHandle::erase(const void* keys, std::span<const std::uint64_t>
                                 MemoryAnswers& answers) {
   return impl_->submit(Op::erase, keys, nullptr, ids, n, answers);
 }
+std::size_t MemoryHandle::insert(const void* keys, const void* values, std::span<const std::uint64_t> ids,
+                                 std::size_t n, MemoryAnswers& answers) {
+  return impl_->submit(Op::insert, keys, values, ids, n, answers);
+}
+std::size_t MemoryHandle::assign(const void* keys, const void* values, std::span<const std::uint64_t> ids,
+                                 std::size_t n, MemoryAnswers& answers) {
+  return impl_->submit(Op::assign, keys, values, ids, n, answers);
+}
+std::size_t MemoryHandle::find_or_insert(const void* keys, const void* values, std::span<const std::uint64_t> ids,
+                                         std::size_t n, MemoryAnswers& answers) {
+  return impl_->submit(Op::find_or_insert, keys, values, ids, n, answers);
+}
 bool MemoryHandle::flush(MemoryAnswers& answers) { return impl_->flush(answers); }
 std::size_t MemoryHandle::waiting() const { return impl_->waiting(); }
 
 MemoryHandle MemoryTable::handle(const MemoryHandleOptions& options) {
-  if (impl_->format.value_bytes % element_bytes(options.element) != 0) {
-    throw InvalidArgument("values of " + std::to_string(impl_->format.value_bytes) +
-                          " bytes hold no whole number of elements of " +
-                          std::to_string(element_bytes(options.element)) + " bytes: give another element to combine");
-  }
   dramhit::check_depth(options.depth);
   const unsigned depth = options.depth != 0 ? options.depth : impl_->depth;
   return MemoryHandle(std::make_unique<MemoryHandle::Impl>(*impl_, impl_->engine.lane(impl_->core, depth), options));
