@@ -5,7 +5,7 @@
 
 #include "dramhit/folklore.hpp"
 #include "structures/dramhit/pages.hpp"
-#include "structures/dramhit/protocol.hpp"
+#include "structures/dramhit/protocol/change.hpp"
 
 namespace holdfast::bench {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "proof/weak_memory.hpp"
-#include "structures/dramhit/protocol.hpp"
+#include "structures/dramhit/protocol/change.hpp"
 
 namespace holdfast::gphash::model {
 
@@ -47,7 +47,7 @@ constexpr Needed kSteps[] = {{Left::lock, "erase and two inserts"},
                              {Left::freeze, "move and update"},
                              {Left::compare, "two into a fresh slot"},
                              {Left::whole_loads, "there and back"},
-                             {Left::reserve, "back beside the erased key"},
+                             {Left::reserve, "back beside a find"},
                              {Left::look_for_reserved, "back beside a find"},
                              {Left::look_back, "back beside a find"},
                              {Left::forget, "back beside its own slot"},

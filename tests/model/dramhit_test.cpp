@@ -1,4 +1,4 @@
-// dramhit_test.cpp: the slot protocol of the table in memory (structures/dramhit/protocol.hpp, the code that ships), in every
+// dramhit_test.cpp: the slot protocol of the table in memory (structures/dramhit/protocol/change.hpp, the code that ships), in every
 // order of few preemptions, two at most unless the run is long, over memory as weak as proof/weak_memory.hpp has it: insert,
 // erase, reuse, keys that come back, reads and growth.
 //
@@ -251,6 +251,8 @@ std::vector<Case> cases() {
           {"back beside an erase", back_beside({{Op::erase, kK, 0}}, 3)},
           {"back beside an insert", back_beside({{Op::insert, kZ, 1}}, 3)},
           {"back beside the erased key", back_beside({{Op::insert, kY, 2}}, 3)},
+          {"back beside an update of the erased key", back_beside({{Op::insert_or_assign, kY, 2}}, 3)},
+          {"back beside a find of the erased key", back_beside({{Op::find, kY, 0}}, 3)},
           {"one of two comes back", back_beside({{Op::find, kZ, 0}}, 2, live(kZ, value_of(kZ, 1), 1))},
           {"back while updated and read", back_while_updated_and_read()},
           {"back while moved", back_while_moved()},

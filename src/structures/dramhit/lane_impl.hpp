@@ -252,7 +252,7 @@ class LaneFor final : public Lane {
         task.state.counted = 1;
         --fresh_;
       }
-      if (outcome == LineOutcome::next && Form::distance_of(task) < at_hand) {
+      if (outcome == LineOutcome::next && Form::next_distance_of(task) <= at_hand) {
         form_.ask_next(task);
       } else {
         if (outcome != LineOutcome::done && !advanced(task, outcome, answer)) return;
@@ -318,6 +318,7 @@ class LaneFor final : public Lane {
     form_.ask_line(at.line, task.state.op);
     task.line = at.line;
     task.want = at.want;
+    task.state.reach &= kErased;
   }
 
   bool grow() {

@@ -68,9 +68,12 @@ class NarrowForm {
     for (unsigned i = 0; i < n; ++i) ask_line(lines[i], kChanges ? Op::insert : Op::find);
   }
   void ask_next(Task& task) const {
-    ++task.line;
+    if ((task.state.reach & kErases) != 0) [[unlikely]] {  // all but the last
+      for (; distance(task.want) + 1 < next_distance_of(task); task.want += kOneLineOn)
+        ask_line(++task.line, Op::erase);
+    }
+    ask_line(++task.line, task.state.op);
     task.want += kOneLineOn;
-    ask_line(task.line, task.state.op);
   }
 
   /// What a row gives, as a task keeps it.
@@ -91,6 +94,7 @@ class NarrowForm {
   void drop(const Task&) {}
   /// The key is erased, although the operation continues: other threads see the erase from here on.
   static unsigned distance_of(const Task& task) { return distance(task.want); }
+  static unsigned next_distance_of(const Task& task) { return next_distance(distance(task.want), task.state.reach); }
   static bool is_gone(const Task& task) { return (task.state.reach & kErased) != 0; }
 
   /// One look at a line.

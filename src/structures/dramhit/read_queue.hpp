@@ -3,7 +3,7 @@
 
 #include "core/both.hpp"
 #include "structures/dramhit/lane.hpp"
-#include "structures/dramhit/protocol.hpp"
+#include "structures/dramhit/protocol/change.hpp"
 
 namespace holdfast::dramhit {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "structures/dramhit/lane.hpp"
-#include "structures/dramhit/slot_change.hpp"
+#include "structures/dramhit/protocol/slot_change.hpp"
 
 namespace holdfast::dramhit {
 

@@ -170,7 +170,7 @@ LineOutcome WideForm::add(Word* home, unsigned asked, const Task& task, const Co
   return outcome;
 }
 
-/// As add_holding in protocol.hpp: no other thread adds this key now.
+/// As add_holding in protocol/change.hpp: no other thread adds this key now.
 LineOutcome WideForm::add_holding(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   Word* free = nullptr;

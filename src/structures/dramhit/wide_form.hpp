@@ -47,6 +47,7 @@ class WideForm {
   static bool takes_words(const Rows&) { return false; }
   static std::uint64_t take_word(const Rows&, std::size_t) { return 0; }
   static unsigned distance_of(const Task& task) { return static_cast<unsigned>(task.want); }
+  static unsigned next_distance_of(const Task& task) { return distance_of(task) + 1; }
   static bool is_gone(const Task&) { return false; }
   void drop(const Task& task) { free_.push_back(task.given); }
 

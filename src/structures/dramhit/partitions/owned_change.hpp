@@ -4,7 +4,7 @@
 // come from selects, and what writes nothing stores to a spare pair instead. One branch is left, to the next line.
 #pragma once
 
-#include "structures/dramhit/protocol.hpp"
+#include "structures/dramhit/protocol/change.hpp"
 
 namespace holdfast::dramhit {
 

@@ -1,4 +1,4 @@
-// protocol.hpp: what one operation does to one line: the order of reads and writes that keeps a key single and a pair whole.
+// change.hpp: what one operation does to one line: the order of reads and writes that keeps a key single and a pair whole.
 //
 // A key has at most one slot, live or erased. Three ways lead to a slot:
 //
@@ -18,21 +18,7 @@
 // A full line says how far keys went whose search begins there: who adds one further on says so before the key gets its slot, and
 // holds the lock; so a search ends there.
 //
-// Keys come back (backward shift): who erases a key of a full line L takes L's lock, and moves into its free slot the furthest key
-// whose search begins at L; then the same for the line that this key left. It holds one lock at a time. A slot d lines on whose
-// distance is d holds such a key, so nothing is hashed. In this order:
-//
-//   reserve  L's free slot: live, and of no key, so no other takes it
-//   take     the key out of its old slot by one swap of what it holds, which is free at once and remembers no key: a change
-//            of the key comes before that swap or fails, and finds the key in L. The key is in one place at most
-//   put      the key into L
-//   lower    how far keys of L went; an erased slot on the way forgets its key first, or the key might take it back
-//
-// A search that began before `put`, and came after `take`, misses the key. So one that found nothing, from a full line on, looks
-// at L once more: it has seen `take` (or `lower`), so it sees L's slot reserved, and tries again, or it sees what was put, or a
-// later state: then the key was erased, and absent, meanwhile. No second time, since keys only move to where their search
-// begins. The holder of the lock sees no key of L move. A growth that froze a reserved slot waits for what comes into it; one
-// that froze the old slot before `take` keeps the key there, and the reserved slot is of no key.
+// Keys come back where a key of a full line is erased: shift.hpp.
 //
 // All of this is over slots as SlotMemory has them; the model (tests/model/dramhit_test.cpp) runs it in every order, and without
 // each of its steps.
@@ -41,85 +27,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "structures/dramhit/slot_change.hpp"
+#include "structures/dramhit/protocol/shift.hpp"
 
 namespace holdfast::dramhit {
-
-struct Looked {
-  LineOutcome outcome = LineOutcome::done;
-  Answer answer = {Status::not_found, 0};
-};
-
-/// The key was not found, from the full line where its search begins up to `line`: it may have come back to the first meanwhile.
-template <LineMemory Memory>
-[[gnu::noinline]] Looked look_back(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                   const Change& change) {
-  Looked back;
-  if (!memory.reuses()) return back;  // nor does any key come back
-  const unsigned on = distance(want);
-  const auto home = memory.on(line, -static_cast<std::int64_t>(on));
-  want -= on * kOneLineOn;
-  if (memory.look(home, kReserved).found()) {  // first: what is put there after this look, the next one sees
-    back.outcome = LineOutcome::again;
-    return back;
-  }
-  const auto seen = memory.look(home, want);
-  if (seen.found()) {
-    const unsigned slot = seen.slot();
-    back.outcome = change_slot(memory, home, slot, want, change, back.answer);
-  }
-  return back;
-}
-
-/// Looks `want` up in one line. `reach` is how far the key may lie; the line where its search begins says so.
-template <LineMemory Memory>
-[[gnu::always_inline]] inline LineOutcome find(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                               unsigned& reach, Answer& answer) {
-  const auto seen = memory.look(line, want);
-  if (seen.found()) [[likely]] {
-    const Pair pair = memory.load(line, seen.slot());
-    if (!holds(pair.word, want)) [[unlikely]]
-      return LineOutcome::again;
-    answer.status = is_live(pair.word) ? Status::found : Status::not_found;
-    answer.value = is_live(pair.word) ? pair.value : 0;
-    return LineOutcome::done;
-  }
-  const bool full = memory.full(seen);
-  if (distance(want) == 0) reach = full ? memory.reach(line, seen) : 0;
-  if (distance(want) < reach) return LineOutcome::next;
-  if (distance(want) != 0 || full) {
-    static constexpr Combining kNone;
-    const Looked back = look_back(memory, line, want, {Op::find, 0, kNone});
-    answer = back.answer;
-    return back.outcome;
-  }
-  answer.status = Status::not_found;
-  answer.value = 0;
-  return LineOutcome::done;
-}
-
-/// A slot that a key may take, and what is in it.
-template <LineMemory Memory>
-struct Free {
-  typename Memory::At line = {};
-  unsigned slot = kSlots;
-  std::uint64_t want = 0;
-  Pair seen = {};
-  explicit operator bool() const { return slot != kSlots; }
-};
-
-template <LineMemory Memory>
-inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, const typename Memory::Seen& seen,
-                              std::uint64_t want) {
-  if (!memory.full(seen)) return {line, static_cast<unsigned>(std::countr_one(seen.used_slots())), want, {}};
-  if (!memory.reuses()) return {};
-  for (unsigned free = seen.free_slots(); free != 0; free &= free - 1) {
-    const auto slot = static_cast<unsigned>(std::countr_zero(free));
-    const Pair pair = memory.load(line, slot);
-    if ((pair.word & (kUsed | kLive | kFrozen)) == kUsed) return {line, slot, want, pair};
-  }
-  return {};
-}
 
 /// Adds a key whose first line is full, holding that line's lock. Lines from `home` to `asked` further on were asked for.
 template <LineMemory Memory>
@@ -163,108 +73,6 @@ template <LineMemory Memory>
   return outcome;
 }
 
-/// Moves a live key, `on` lines from `home`, whose lock is held, into a free slot of `home`. False: it stays.
-template <LineMemory Memory>
-inline bool bring_back(const Memory& memory, typename Memory::At home, typename Memory::At line, unsigned slot,
-                       unsigned on, Pair seen) {
-  const Free<Memory> to = free_slot(memory, home, memory.look(home, 0), 0);
-  if (!to) return false;
-  if (!memory.swap(home, to.slot, to.seen, {kReserved | kLive | (to.seen.word & kOfLine), 0})) return false;
-  bool taken = false;
-  for (unsigned attempt = 0; attempt < kAttempts && !taken; ++attempt) {
-    if (!is_live(seen.word) || (seen.word & kFrozen) != 0 || distance(seen.word) != on) break;
-    taken = memory.swap(line, slot, seen, {kNobodys | (seen.word & kOfLine), 0});
-    if (!taken) seen = memory.load(line, slot);
-  }
-  const Pair put = taken ? Pair{((seen.word & kIdentity) - on * kOneLineOn) | kLive, seen.value} : Pair{kNobodys, 0};
-  for (;;) {  // ends: only a growth changes a reserved slot, by freezing it
-    const std::uint64_t now = memory.load_word(home, to.slot);
-    if (memory.swap(home, to.slot, {now, 0}, {put.word | (now & (kOfLine | kFrozen)), put.value})) return taken;
-  }
-}
-
-/// Makes a slot `on` lines from `home`, whose lock is held, hold no key whose search begins there. False: it still does. `first`
-/// becomes `on` for the first key that moves.
-template <LineMemory Memory>
-inline bool vacate(const Memory& memory, typename Memory::At home, typename Memory::At line, unsigned slot, unsigned on,
-                   unsigned& first) {
-  if (distance(memory.load_word(line, slot)) != on) return true;
-  const Pair seen = memory.load(line, slot);
-  if (distance(seen.word) != on) return true;
-  if (is_live(seen.word)) {
-    if (!bring_back(memory, home, line, slot, on, seen)) return false;
-    if (first == 0) first = on;
-    return true;
-  }
-  return (seen.word & kFrozen) == 0 && memory.swap(line, slot, seen, {kNobodys | (seen.word & kOfLine), 0});
-}
-
-/// Moves keys whose search begins at `home`, whose lock is held, into its free slots: the furthest first, but only from lines
-/// that were asked for, up to `asked` further on. How far the first came from; 0: none came.
-template <LineMemory Memory>
-inline unsigned shift_back(const Memory& memory, typename Memory::At home, unsigned asked) {
-  const unsigned reach = memory.reach(home, memory.look(home, 0));
-  unsigned on = reach < asked ? reach : asked, first = 0;
-  for (bool empty = true; on != 0; --on) {
-    for (unsigned slot = 0; slot < memory.slots() && empty; ++slot) {
-      empty = vacate(memory, home, memory.on(home, on), slot, on, first);
-    }
-    if (!empty) break;
-  }
-  if (reach <= asked) memory.lower(home, reach, on);
-  return first;
-}
-
-/// An erase has found its key, or (kErased) erased it, and asks for the lines where keys of a line with a free slot may lie: of the
-/// line at the distance in bits 8..15, up to the one in bits 0..7.
-inline constexpr unsigned kErases = 1u << 30, kErased = 1u << 29;
-
-/// Whether keys may come back to `line`, `on` lines from where an erase began. They are asked for first.
-template <LineMemory Memory>
-inline bool asks_on(const Memory& memory, typename Memory::At line, const typename Memory::Seen& seen, unsigned on,
-                    unsigned& reach) {
-  if (!memory.reuses() || !memory.full(seen)) return false;
-  const unsigned last = on + memory.reach(line, seen), to = last < kMostDistance ? last : kMostDistance;
-  if (to <= on) return false;
-  reach = kErases | (reach & kErased) | on << 8 | to;
-  return true;
-}
-
-/// An erase that asks on, at `line`: with the last one it erases the key, and keys come back; then to the slot that the first of
-/// them left, and so on. Where another thread has a line's lock, none comes.
-template <LineMemory Memory>
-[[gnu::noinline]] LineOutcome erase_and_shift(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                              unsigned& reach, const Change& what, Answer& answer) {
-  const unsigned on = distance(want);
-  bool shifts = on != 0;  // else the table has grown since the key was erased
-  while (shifts) {        // ends: each time further on
-    if (on < (reach & 0xff)) return LineOutcome::next;
-    const unsigned at = reach >> 8 & 0xff, asked = on - at;
-    const auto home = memory.on(line, -static_cast<std::int64_t>(asked));
-    if ((reach & kErased) == 0) {
-      const std::uint64_t here = want - asked * kOneLineOn;
-      const auto seen = memory.look(home, here);
-      if (!seen.found()) {
-        const Looked back = look_back(memory, home, here, what);
-        answer = back.answer;
-        return back.outcome;
-      }
-      const unsigned slot = seen.slot();
-      const LineOutcome outcome = change_slot(memory, home, slot, here, what, answer);
-      if (outcome != LineOutcome::done || answer.status != Status::erased) return outcome;
-      reach |= kErased;
-    }
-    if ((memory.set(home, 0, kLock) & kLock) != 0) break;
-    const unsigned from = shift_back(memory, home, asked);
-    memory.clear(home, 0, kLock);
-    const auto left = memory.on(home, from);
-    shifts = from != 0 && asks_on(memory, left, memory.look(left, 0), at + from, reach);
-  }
-  reach = 0;
-  answer = {Status::erased, 0};
-  return LineOutcome::done;
-}
-
 /// Whether there is a slot that a key may take at `line`, which is as far as keys of its first line went, or further.
 template <LineMemory Memory>
 inline bool has_free(const Memory& memory, typename Memory::At line, std::uint64_t want, unsigned reach) {
@@ -283,7 +91,7 @@ template <LineMemory Memory>
   Looked looked;
   const unsigned on = distance(want);
   const bool erases = what.op == Op::erase;
-  if (erases && (reach & (on != 0 ? kErases : kErased)) != 0) {
+  if (erases && (reach & (kErases | kErased)) != 0) {
     looked.outcome = erase_and_shift(memory, line, want, reach, what, looked.answer);
     return looked;
   }
@@ -330,12 +138,12 @@ template <LineMemory Memory>
 [[gnu::always_inline]] inline LineOutcome change(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                                  unsigned& reach, const Change& what, Answer& answer) {
   const auto seen = memory.look(line, want);
-  if (seen.found() && (what.op != Op::erase || (reach == 0 && !memory.full(seen)))) {  // else keys may come back
+  if (seen.found() && (what.op != Op::erase || ((reach & (kErases | kErased)) == 0 && seen.passed_slots() == 0))) {
     const LineOutcome outcome = change_slot_once(memory, line, seen.slot(), want, what, answer);
     if (outcome != LineOutcome::again) [[likely]]
       return outcome;
   }
-  if (!seen.found() && (reach & kErases) == 0) {
+  if (!seen.found() && (reach & (kErases | kErased)) == 0) {
     const unsigned on = distance(want);
     if (on == 0 && !memory.full(seen)) return add_fresh(memory, line, seen, want, what, answer);
     if (on == 0) reach = memory.reach(line, seen);
