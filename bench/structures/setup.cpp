@@ -21,7 +21,8 @@ void Setup::take(CLI::App& app) {
   app.add_option("--threads", threads, "At most")->check(CLI::Range(1, 64));
   app.add_option("--words-file", words_file, "A docword file of UCI's Bag of Words, unpacked");
   app.add_option("--folder", folder, "Whose files' blocks of 4 KiB are fingerprinted");
-  app.add_option("--originals", originals, "Shared libraries with tables that the study `originals` measures");
+  app.add_option("--originals", originals,
+                 "Shared libraries with tables that the studies `originals` and `durable-peers` measure");
   app.add_option("--pool", pool, "The file of tables in pools; it is replaced");
 }
 

@@ -159,6 +159,19 @@ def originals(content: Json) -> str:
     return grid(["emulated flush", "table", "load factor", *(f"{name}, ns" for name in OPERATIONS)], rows)
 
 
+def durable_peers(content: Json) -> str:
+    """Our Table, one key a call and in batches, and other persistent tables, in both domains: M operations a second."""
+    results = content["results"]
+    asked = ("insert_growing", "insert", "find", "absent", "erase")
+    names = {"one_key": "Table, one key a call", "batches": f"Table, batches of {results['batch']:,}"}
+    rows = [
+        [domain, names.get(name, name), *(spread_text(rates[operation], 1) for operation in asked)]
+        for domain in ("process", "power")
+        for name, rates in results["mops"][domain].items()
+    ]
+    return grid(["domain", "table", "insert, growing", "insert, with space", "find", "absent", "erase"], rows)
+
+
 TABLES: dict[str, Callable[[Json], str]] = {
     "structures-latency": latency,
     "structures-conditions": conditions,
@@ -170,4 +183,5 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "structures-threads": threads,
     "structures-churn": churn,
     "structures-originals": originals,
+    "structures-durable-peers": durable_peers,
 }

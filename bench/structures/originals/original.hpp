@@ -14,12 +14,14 @@ struct HoldfastPersistence {
   void (*fence)(void* context);
 };
 
-/// A table with keys and values of one word, which one thread uses. Strings are static.
+/// A table with keys and values of one word. The study `originals` calls it from one thread, `durable-peers` from several at once.
+/// Strings are static.
 struct HoldfastOriginal {
   const char* name;      ///< in documents
   const char* commit;    ///< the repository and its commit
   const char* settings;  ///< compiler and options, and what differs from the published code
-  /// Makes an empty table with about `cells` cells, which does not grow while it is filled to half. Null if it cannot.
+  /// Makes an empty table with about `cells` cells, which does not grow while it is filled to half. Without `persistence` nothing
+  /// is flushed. Null if it cannot.
   void* (*create)(std::uint64_t cells, const HoldfastPersistence* persistence);
   void (*destroy)(void* table);
   std::uint64_t (*cells)(void* table);

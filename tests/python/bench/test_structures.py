@@ -109,6 +109,22 @@ def test_originals_have_their_own_names() -> None:
     assert rows[1][1:3] == ["Theirs", "0.67"]
 
 
+def test_durable_peers_are_listed_by_domain() -> None:
+    asked = ("insert_growing", "insert", "find", "absent", "erase")
+    mops = {
+        domain: {
+            name: {operation: spread(rate) for operation in asked} for name, rate in (("one_key", 8), ("Theirs", 4))
+        }
+        for domain in ("power", "process")
+    }
+    got = results.result("structures-durable-peers", {}, {"batch": 64, "mops": mops}, layers=())
+    rows = lines(tables.TABLES["structures-durable-peers"](got))
+    assert [row[:3] for row in rows[::3]] == [
+        ["process", "Table, one key a call", "8.0 (4.0–16.0)"],
+        ["power", "Theirs", "4.0 (2.0–8.0)"],
+    ]
+
+
 def test_a_row_of_latencies_has_a_line() -> None:
     row = latency_rows()[-1] | {"trace": "fingerprint", "load": 0.75}
     for name in OPERATIONS:
