@@ -29,7 +29,6 @@ enum class Failpoint : std::uint32_t {
   level_allocated,  ///< space for a level that no directory names
   level_added,      ///< a level, in the directory; nothing is rehashed
   rehash_copied,    ///< an item's copy above; it is below still
-  rehash_cleared,   ///< the item below
   level_drained,    ///< all of a level; it is not released
   level_released,   ///< a level
   // Batches in phases, on a GPU (structures/gphash/protocol/phases.hpp).
