@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <set>
 #include <vector>
@@ -57,7 +58,7 @@ struct alignas(pool::kLine) Line {
 class FlushedLines : public testing::TestWithParam<std::uint32_t> {
  protected:
   static constexpr unsigned kTop = 12;  // the levels of 4,096 and 2,048 buckets
-  static constexpr std::size_t kBatch = 1 << 16, kCells = 1 << 16;
+  static constexpr std::size_t kBatch = 1 << 16, kCells = 1 << 17;
 
   FlushedLines()
       : driver_(make_driver({2, 2, 8, 1}, {pool::FlushKind::watched})), cells_(heap::make_cells(false, epochs_)) {
@@ -158,6 +159,28 @@ TEST_P(FlushedLines, OfAResizeAreOneForTheItemsOfALine) {
   }
   EXPECT_EQ(insert(0, count), count);
   for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(statuses_[i], Status::exists) << i;
+}
+
+TEST_P(FlushedLines, OfABatchOfNewKeysAreOneASlotAndThoseOfConsecutiveCells) {
+  tags_.clear();
+  layout_ = layout(kTop + 1, tags_);
+  driver_->set_layout(layout_);
+  counter_.restart();
+  ASSERT_EQ(insert(0, kBatch), kBatch);
+  const double items = kBatch;
+  std::cout << "a batch: " << counter_.lines / items << " lines and " << counter_.fences / items << " fences an item\n";
+  RecordProperty("lines", std::to_string(counter_.lines / items));
+  EXPECT_LE(counter_.lines, (layout_.in_slot() ? 1.0 : 1.3) * items);
+  EXPECT_LE(counter_.fences, items / 16);
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    ASSERT_EQ(statuses_[i], Status::inserted);
+    const Slot* const slot = slot_of(layout_, keys_[i]);
+    ASSERT_NE(slot, nullptr);
+    EXPECT_TRUE(counter_.is_durable(slot)) << i;
+    const void* const value = layout_.in_slot() ? &slot->word : static_cast<const void*>(layout_.cell(slot->word - 1));
+    EXPECT_TRUE(counter_.is_durable(value)) << i;
+    EXPECT_EQ(std::memcmp(value, &values_[i * GetParam() / 8], GetParam()), 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Values, FlushedLines, testing::Values(8, 16),

@@ -35,7 +35,7 @@ inline constexpr Explored kExplored[] = {
     {"bounded", "quadruples", "process", 34, 234812, 340529, 2961, 0, 2094, 550, 4646},
     {"bounded", "quadruples", "resident", 34, 294672, 420274, 7351, 0, 2716, 2249, 15354},
     {"bounded", "schedules", "gpu", 294, 696075, 923586, 460027, 0, 14763, 344592, 159895},
-    {"bounded", "schedules", "power", 206, 428269, 601370, 42019, 0, 8844, 158219, 67904},
+    {"bounded", "schedules", "power", 230, 474465, 663593, 45282, 0, 10231, 160131, 74142},
     {"bounded", "schedules", "process", 206, 392755, 564616, 8192, 0, 6998, 8879, 17741},
     {"bounded", "schedules", "resident", 318, 733791, 983875, 27766, 0, 15745, 332805, 149162},
     {"long", "bucket_map", "cached", 1, 713, 0, 0, 0, 0, 0, 0},
@@ -58,7 +58,7 @@ inline constexpr Explored kExplored[] = {
     {"long", "quadruples", "process", 3072, 23049350, 32534837, 261105, 0, 372803, 94704, 981891},
     {"long", "quadruples", "resident", 132, 1196542, 1698903, 26331, 0, 21127, 15079, 109941},
     {"long", "schedules", "gpu", 294, 18234483, 21231340, 1418697, 0, 33968, 372752, 323895},
-    {"long", "schedules", "power", 206, 6429556, 7566028, 72540, 0, 20975, 167573, 187982},
+    {"long", "schedules", "power", 230, 7312341, 8618385, 81110, 0, 23325, 170975, 202388},
     {"long", "schedules", "process", 206, 4436408, 5411645, 12094, 0, 17449, 12618, 59381},
     {"long", "schedules", "resident", 318, 8908599, 10580530, 40873, 0, 35854, 350766, 299830},
 };

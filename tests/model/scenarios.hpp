@@ -59,6 +59,8 @@ std::vector<Scenario> pairs(Flavour flavour);
 std::vector<Scenario> quadruples(Flavour flavour, unsigned one_in);
 /// Schedules that break a protocol which leaves something out. Each is named for what it shows.
 std::vector<Scenario> schedules(Flavour flavour);
+/// Of those, what is about groups of inserts (group_schedules.cpp).
+void add_groups(std::vector<Scenario>& to, Flavour flavour);
 /// Of those, what is about columns (column_schedules.cpp).
 void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items);
 void add_column_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items);

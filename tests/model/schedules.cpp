@@ -356,8 +356,7 @@ void add_moved_scores(std::vector<Scenario>& to, Flavour flavour) {
   add_moves(all, flavour, {kInSlots});
   add_growth(all, flavour, {kInSlots});
   for (Scenario& scenario : all) {
-    const bool few_states = scenario.grows || scenario.name.rfind("an item moves under a search", 0) == 0;
-    if (!few_states) continue;
+    if (!scenario.grows && scenario.name.rfind("an item moves under a search", 0) != 0) continue;  // too many states
     const auto name_end = scenario.name.rfind(", values");
     scenario.shape.score = Score::frequency;
     scenario.name = "scores: " + scenario.name.substr(0, name_end) + suffix(scenario.shape);
@@ -385,6 +384,7 @@ std::vector<Scenario> schedules(Flavour flavour) {
   // Those with few states come first: most mutants die there.
   std::vector<Scenario> scenarios;
   add_slabs(scenarios, flavour, kPairs);
+  add_groups(scenarios, flavour);
   for (const Score score : {Score::step, Score::frequency}) add_scores(scenarios, flavour, score);
   for (const auto& add :
        {add_growth, add_reuse, add_phases, add_moves, add_runs, add_columns, add_column_phases, add_selected}) {

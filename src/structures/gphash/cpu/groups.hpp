@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "core/both.hpp"
 #include "structures/gphash/cpu/item_access.hpp"
@@ -23,6 +24,10 @@ struct Groups {
   using Candidate = Candidates<Shape>;
   using Ask = Prefetch<Tile, Shape>;
   using Access = ItemAccess<Tile, Shape, kMayFlush, Shape::kVariable>;
+
+  /// Inserts that are made durable together.
+  using AddedItems = std::conditional_t<kMayFlush, gphash::AddedGroup, gphash::NoGroup>;
+  static_assert(!kMayFlush || kGroup <= gphash::AddedGroup::kMost);
 
   /// Keys of a group, by their hashes. It may have others too.
   class KeyBits {
@@ -238,10 +243,23 @@ struct Groups {
     const View view = whole_view;
     ask_group<kReserved>(view, memory, work.rows, flights, count);
     Access::prefetch_changed(view, memory, work.rows, flights, count);
+    AddedItems added;
+    const std::size_t stopped = change_rows<kReserved>(whole_view, view, memory, work, flights, count, tally,
+                                                       memory.settles_in_groups() ? &added : nullptr, outcome);
+    added.settle(memory, view);
+    return stopped;
+  }
+
+  /// Inserts join `added`, if it is not null.
+  template <bool kReserved>
+  static std::size_t change_rows(const View& whole_view, const View& view, const Memory& memory, const Work& work,
+                                 Flight* flights, std::size_t count, Tally& tally, AddedItems* added,
+                                 gphash::Outcome& outcome) {
     for (std::size_t i = 0; i < count; ++i) {
       const Flight& flight = flights[i];
       if (work.rows.verify && skip_damaged(view, memory, work.rows, flight, false, tally)) continue;
       if (!holdfast::changes(work.rows.op_of(flight.row))) {
+        if (added != nullptr && memory.keeps(gphash::Step::settle_before_search)) added->settle(memory, view);
         const gphash::Found found = find_settled(whole_view, memory, flight.candidates, tally);
         answer(view, memory, work.rows, flight.row, found.item);
         if (!found.settled) skip(work.rows, flight.row);
@@ -249,7 +267,7 @@ struct Groups {
       }
       const Candidate candidates = flight.candidates;
       if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
-      outcome = change_one(view, memory, work, flight.row, candidates, tally);
+      outcome = change_one(view, memory, work, flight.row, candidates, tally, added);
       if (outcome != gphash::Outcome::done) return i;
     }
     return count;
@@ -269,13 +287,18 @@ struct Groups {
   }
 
   static gphash::Outcome change_one(const View& view, const Memory& memory, const Work& work, std::size_t row,
-                                    const Candidate& candidates, Tally& tally) {
+                                    const Candidate& candidates, Tally& tally, AddedItems* added = nullptr) {
     gphash::Run<std::uint32_t> run;
     run.first = row;
     // ends: the holder of the claim does not wait for another
     for (unsigned tries = 1;; ++tries) {
       const Tile tile;
-      const auto outcome = gphash::apply_run(tile, memory, view, work.rows, run, candidates, work.permits);
+      const auto outcome = gphash::apply_run(tile, memory, view, work.rows, run, candidates, work.permits, added);
+      if (outcome == gphash::Outcome::done) return outcome;
+      if (added != nullptr && !added->is_empty() && memory.keeps(gphash::Step::settle_before_retry)) {
+        added->settle(memory, view);  // the key may be in it, and an item of it may be one that can move
+        continue;
+      }
       if (outcome != gphash::Outcome::claim_missed) return outcome;
       ++tally.claim_misses;
       if (tries % 64 == 0) {

@@ -73,6 +73,8 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   void fence() const {
     if (kMayFlush && persist_.flushes()) persist_.fence();
   }
+  /// Changes wait for flushes, so that a thread makes several inserts durable together (protocol/added_group.hpp).
+  bool settles_in_groups() const { return kMayFlush && persist_.flushes(); }
   // Readers look at the pool itself: there is no copy to keep.
   template <class Word>
   void show_words(std::uint64_t*, unsigned, const Word&) const {}

@@ -58,6 +58,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   }
   void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
   void fence() const { world().fence(); }
+  static constexpr bool settles_in_groups() { return F == model::Flavour::power; }
   gphash::Slot load_slot(const gphash::Slot* slot) const { return {load(&slot->key), load(&slot->word)}; }
   void show_at(std::uint64_t* word, std::uint64_t value) const {
     if (std::uint64_t* const copy = world().copy_of(word)) world().poke(copy, value);

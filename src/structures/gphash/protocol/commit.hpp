@@ -57,17 +57,11 @@ HOLDFAST_BOTH void write_behind_fingerprint(const Memory& memory, const View<Sha
   if (memory.keeps(Step::flush_wide_key)) memory.flush(&slot->word, view.slot_bytes() - sizeof(slot->key));
 }
 
-/// Writes key and word into an empty slot that the caller holds. They are durable after flush_slot and a fence.
+/// Writes key and word into an empty slot of two words that the caller holds. They are durable after flush_slot and a fence.
 template <SlotMemory Memory, class Shape>
-HOLDFAST_BOTH void store_item(const Memory& memory, const View<Shape>& view, Slot* slot,
-                              const Candidates<Shape>& candidates, std::uint64_t word) {
-  const std::uint64_t key = candidates.stored_key();
-  if (view.wide()) {
-    write_behind_fingerprint(memory, view, slot, candidates, word);
-    if (memory.keeps(Step::order_key_before_fingerprint)) memory.fence();
-    HOLDFAST_FAILPOINT(key_before_fingerprint);
-    memory.store(&slot->key, key);
-  } else if (view.in_slot()) {
+HOLDFAST_BOTH void store_narrow_item(const Memory& memory, const View<Shape>& view, Slot* slot, std::uint64_t key,
+                                     std::uint64_t word) {
+  if (view.in_slot()) {
     // The key word alone decides, so the value goes first.
     if (memory.keeps(Step::order_value_before_key)) {
       memory.store(&slot->word, word);
@@ -82,6 +76,18 @@ HOLDFAST_BOTH void store_item(const Memory& memory, const View<Shape>& view, Slo
   } else {
     memory.store_pair(slot, key, word);
   }
+}
+
+/// The same of any slot.
+template <SlotMemory Memory, class Shape>
+HOLDFAST_BOTH void store_item(const Memory& memory, const View<Shape>& view, Slot* slot,
+                              const Candidates<Shape>& candidates, std::uint64_t word) {
+  const std::uint64_t key = candidates.stored_key();
+  if (!view.wide()) return store_narrow_item(memory, view, slot, key, word);
+  write_behind_fingerprint(memory, view, slot, candidates, word);
+  if (memory.keeps(Step::order_key_before_fingerprint)) memory.fence();
+  HOLDFAST_FAILPOINT(key_before_fingerprint);
+  memory.store(&slot->key, key);
 }
 
 /// The same, and waits until they are durable.

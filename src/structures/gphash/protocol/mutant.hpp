@@ -30,6 +30,12 @@ enum class Step : std::uint8_t {
   flush_value,                   ///< values are written back
   flush_slot,                    ///< slots are written back
   flush_wide_key,                ///< and so is what stands behind a fingerprint, before that is written
+  flush_group_values,            ///< the values of a group of inserts are written back, every line (added_group.hpp)
+  fence_group_values,            ///< and durable before a slot names one of their cells
+  flush_group_slots,             ///< its slots are written back, every line
+  fence_group_slots,             ///< and durable before any is published
+  settle_before_search,          ///< a search among changes sees the inserts before it
+  settle_before_retry,           ///< a thread holds no keys while it waits for another
   retire_cell,                   ///< a freed cell is not reused until no reader can see it (rule 5)
   clear_torn_slots,              ///< recovery empties half-written slots
   drop_second_copies,            ///< recovery removes the second copy of an interrupted move

@@ -18,6 +18,7 @@
 #include "pool/medium/memory_concept.hpp"
 #include "structures/gphash/protocol/commit.hpp"
 #include "structures/gphash/protocol/find.hpp"
+#include "structures/gphash/protocol/lines.hpp"
 #include "structures/gphash/protocol/move.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
@@ -110,16 +111,6 @@ HOLDFAST_BOTH void publish_copy(const Memory& memory, const View<Shape>& view, c
   retag(memory, copied.tag_word, copied.in_bucket, kTagClaimed, copied.tag);
 }
 
-/// The bytes of the pool that a flush writes back together, at least; a power of two. The model has shorter lines.
-template <class Memory>
-HOLDFAST_BOTH constexpr std::size_t line_bytes() {
-  if constexpr (requires { Memory::kLineBytes; }) {
-    return Memory::kLineBytes;
-  } else {
-    return kLineSlots * sizeof(Slot);
-  }
-}
-
 /// The copies of one thread that are settled together.
 template <class Shape>
 class CopiedGroup {
@@ -145,19 +136,12 @@ class CopiedGroup {
   }
 
  private:
-  /// Copies of one line mostly follow each other closely, so it is enough to remember a few lines. Wide slots can lie on two.
+  /// Wide slots can lie on two lines, so each is flushed.
   template <SlotMemory Memory>
   void flush_lines(const Memory& memory, const View<Shape>& view) const {
-    constexpr unsigned kRecent = 8;
-    std::uintptr_t recent[kRecent] = {};
-    unsigned lines = 0;
+    RecentLines<Memory> lines;
     for (unsigned i = 0; i < size_; ++i) {
-      const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(copied_[i].to) / line_bytes<Memory>();
-      bool flushed = false;
-      for (unsigned r = 0; r < kRecent; ++r) flushed |= recent[r] == line;
-      if (flushed && !view.wide()) continue;
-      recent[lines++ % kRecent] = line;
-      flush_slot(memory, copied_[i].to);
+      if (lines.add(copied_[i].to) || view.wide()) flush_slot(memory, copied_[i].to);
     }
   }
 

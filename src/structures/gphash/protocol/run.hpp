@@ -9,6 +9,7 @@
 
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
+#include "structures/gphash/protocol/added_group.hpp"
 #include "structures/gphash/protocol/commit.hpp"
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/memory_concept.hpp"
@@ -49,33 +50,48 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
   return Outcome::done;
 }
 
-/// The durable part of a run on a key that is not: nothing, or an insert.
-template <class Memory, class Shape, OperationTile<Memory, Shape> Tile>
+/// The durable part of a run on a key that is not: nothing, or an insert. Of a group, if there is one: then the group holds the claim of
+/// the key from now on (`joined`), and makes the insert durable.
+template <class Memory, class Shape, OperationTile<Memory, Shape> Tile, class Group>
 HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                               const Candidates<Shape>& candidates, RunState<Tile, Memory, Shape>& state) {
+                               const Candidates<Shape>& candidates, RunState<Tile, Memory, Shape>& state, Group* group,
+                               bool& joined) {
   if (state.source() == Source::absent) return state.drop_cell(), Outcome::done;
   std::uint64_t word = 0;
   bool busy = false;
   unsigned lane = claim_empty(tile, memory, view, candidates, busy);
   if (lane == kNoLane && !busy) lane = claim_by_moving(tile, memory, view, candidates, busy);
   if (lane == kNoLane) return state.drop_cell(), busy ? Outcome::claim_missed : Outcome::needs_slot;
-  if (!state.place(candidates, word)) {
+  Written value;
+  if (!state.write(candidates, word, value)) {
     tile.once([&] {
       retag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane), kTagClaimed, kTagEmpty);
       return 0;
     });
     return Outcome::needs_cell;
   }
-  commit_and_publish(tile, memory, view, candidates, lane, word, Step::fence_after_commit);
+  if constexpr (Group::kGroups) joined = group != nullptr && !view.wide();
+  if (joined) {
+    if constexpr (Group::kGroups) {
+      group->add({candidates.slot(view, lane), candidates.stored_key(), word, value.begin,
+                  candidates.tag_word(view, lane), candidates.version_lock(view), value.bytes,
+                  static_cast<std::uint8_t>(candidates.slot_in_bucket(view, lane)), candidates.tag()});
+    }
+  } else {
+    state.make_durable(value);
+    commit_and_publish(tile, memory, view, candidates, lane, word, Step::fence_after_commit);
+  }
   state.keep_cell();
   memory.count_items(+1);
   return Outcome::done;
 }
 
-/// Applies a run of operations on one key, all that a batch has, in array order. GPHash §3.2.3.
-template <class Memory, class Shape, OperationTile<Memory, Shape> Tile, class Index>
+/// Applies a run of operations on one key, all that a batch has, in array order. GPHash §3.2.3. An insert joins `group`, if that is not
+/// null: it is durable when the caller has settled the group.
+template <class Memory, class Shape, OperationTile<Memory, Shape> Tile, class Index, class Group = NoGroup>
 HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
-                                const Run<Index>& run, const Candidates<Shape>& candidates, const Permits& permits) {
+                                const Run<Index>& run, const Candidates<Shape>& candidates, const Permits& permits,
+                                Group* group = nullptr) {
   if constexpr (SeesAttempts<Memory>) memory.begin_attempt();
   const bool claims = memory.keeps(Step::claim_key);
   if (claims && !tile.once([&] { return try_claim(memory, candidates.version_lock(view)); }))
@@ -83,15 +99,16 @@ HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const Vi
   const Item old = find_claimed(tile, memory, view, candidates);
   RunState<Tile, Memory, Shape> state(tile, memory, view, rows, permits, old);
   Outcome outcome = Outcome::done;
+  bool joined = false;
   for (std::size_t i = 0; i < run.size && outcome == Outcome::done; ++i) {
     if (!state.evaluate(run.row(i))) outcome = Outcome::needs_cell;
   }
   if (outcome == Outcome::done) {
-    outcome =
-        old ? change_item(tile, memory, view, candidates, old, state) : add_item(tile, memory, view, candidates, state);
+    outcome = old ? change_item(tile, memory, view, candidates, old, state)
+                  : add_item(tile, memory, view, candidates, state, group, joined);
   }
   if (outcome != Outcome::done) state.drop_cell();
-  if (claims) tile.once([&] { return release(memory, candidates.version_lock(view)), 0; });
+  if (claims && !joined) tile.once([&] { return release(memory, candidates.version_lock(view)), 0; });
   return outcome;
 }
 

@@ -8,6 +8,7 @@
 #include "core/combine.hpp"
 #include "core/failpoint.hpp"
 #include "core/operations.hpp"
+#include "structures/gphash/protocol/added_group.hpp"
 #include "structures/gphash/protocol/commit.hpp"
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/memory_concept.hpp"
@@ -75,9 +76,21 @@ class RunState {
   /// Where the source is a row.
   HOLDFAST_BOTH std::size_t row() const { return row_; }
 
-  /// The word to commit: a value that fits a slot, or 1 + a fresh cell with the value in it, durable. False: no cell.
+  /// The word to commit: a value that fits a slot, or 1 + a fresh cell with the value in it, which is `value` and not durable. False: no
+  /// cell.
+  HOLDFAST_BOTH bool write(const Candidates<Shape>& candidates, std::uint64_t& word, Written& value) {
+    return write(Kind{}, candidates, word, value);
+  }
+  /// The same, and waits until the value is durable.
   HOLDFAST_BOTH bool place(const Candidates<Shape>& candidates, std::uint64_t& word) {
-    return place(Kind{}, candidates, word);
+    Written value;
+    return write(candidates, word, value) && (make_durable(value), true);
+  }
+  HOLDFAST_BOTH void make_durable(const Written& value) const {
+    if (value.bytes == 0) return;
+    if (memory_.keeps(Step::flush_value)) memory_.flush(value.begin, value.bytes);
+    if (memory_.keeps(Step::fence_after_place)) memory_.fence();
+    HOLDFAST_FAILPOINT(value_placed);
   }
 
   /// The fresh cell now belongs to a slot.
@@ -92,7 +105,7 @@ class RunState {
   }
 
  private:
-  HOLDFAST_BOTH bool place(ItemKind<false>, const Candidates<Shape>&, std::uint64_t& word) {
+  HOLDFAST_BOTH bool write(ItemKind<false>, const Candidates<Shape>&, std::uint64_t& word, Written& value) {
     if constexpr (kColumns) {
       if (rows_.partial && source_ == Source::row && !make_whole()) return false;
     }
@@ -103,9 +116,7 @@ class RunState {
     if (!take_cell()) return false;
     if (source_ == Source::row) tile_.write_cell(memory_, view_.cell(cell_), rows_.value(row_), rows_.value_bytes);
     if (memory_.keeps(Step::score_before_commit)) place_score();
-    if (memory_.keeps(Step::flush_value)) memory_.flush(view_.cell(cell_), view_.cell_bytes);
-    if (memory_.keeps(Step::fence_after_place)) memory_.fence();
-    HOLDFAST_FAILPOINT(value_placed);
+    value = {view_.cell(cell_), view_.cell_bytes};
     word = cell_ + 1;
     return true;
   }
@@ -120,8 +131,8 @@ class RunState {
     return more_frequent(before, writes_);
   }
 
-  /// A pair of any length in a fresh cell of its class, durable.
-  HOLDFAST_BOTH bool place(ItemKind<true>, const Candidates<Shape>& candidates, std::uint64_t& word) {
+  /// A pair of any length in a fresh cell of its class.
+  HOLDFAST_BOTH bool write(ItemKind<true>, const Candidates<Shape>& candidates, std::uint64_t& word, Written& written) {
     const bool adds_key = !old_;
     const Part key = candidates.key(), value = rows_.value_part(row_);
     const std::uint32_t bytes = pair_bytes(key.size, value.size);
@@ -132,9 +143,7 @@ class RunState {
     std::byte* const cell = view_.heap + heap::CellWord{pair}.begin();
     const PairHeader header = header_of(key, value);
     tile_.write_pair(memory_, cell, header, key, value);
-    if (memory_.keeps(Step::flush_value)) memory_.flush(cell, bytes);
-    if (memory_.keeps(Step::fence_after_place)) memory_.fence();
-    HOLDFAST_FAILPOINT(value_placed);
+    written = {cell, bytes};
     return true;
   }
 
