@@ -107,13 +107,13 @@ void OpenStore::sync() {
 }
 
 void OpenStore::close() {
-  const structures::Alone changes(gate_, structures::Use::write);
+  const std::unique_lock changes(gates_.changes);
   if (!object_) return;
   if (in_place_.load() != 0) {
     throw InvalidArgument(path_ +
                           " has reservations or leases, whose memory goes with it: end them, and close it then");
   }
-  const structures::Alone uses(gate_, structures::Use::read);
+  const std::unique_lock uses(gates_.use);
   if (!object_->read_only()) object_->sync();
   is_open_.store(false, std::memory_order_release);
   engine_.reset();

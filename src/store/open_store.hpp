@@ -3,13 +3,14 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "holdfast/store.hpp"
 #include "store/cpu/engine.hpp"
 #include "store/device_side.hpp"
 #include "store/store_object.hpp"
-#include "structures/use_gate.hpp"
+#include "threads/use_gates.hpp"
 
 namespace holdfast::store {
 
@@ -27,7 +28,7 @@ class OpenStore {
   /// `use(engine)` for a search. Throws ObjectClosed, MediumError.
   template <class Use>
   auto search(const Use& use) {
-    const structures::Inside inside(gate_, structures::Use::read);
+    const threads::Inside inside(gates_, threads::Inside::Kind::search);
     require_open();
     auto result = use(*engine_);
     object_->pool().require_whole();
@@ -36,7 +37,7 @@ class OpenStore {
   /// The same for a change of so many items, and throws ReadOnly.
   template <class Use>
   auto change(std::size_t items, const Use& use) {
-    const structures::Inside inside(gate_, structures::Use::write);
+    const threads::Inside inside(gates_, threads::Inside::Kind::change);
     require_open();
     object_->pool().require_kept();
     object_->mark_changed(false, items);
@@ -47,7 +48,7 @@ class OpenStore {
   /// The same when no change runs.
   template <class Use>
   auto alone(const Use& use) {
-    const structures::Alone changes(gate_, structures::Use::write);
+    const std::unique_lock changes(gates_.changes);
     require_open();
     auto result = use(*engine_);
     object_->pool().require_whole();
@@ -76,10 +77,10 @@ class OpenStore {
   /// Keeps changes out, and time still, as long as it lives. Destroyed by the thread that made it.
   class Still {
    public:
-    explicit Still(OpenStore& store) : changes_(store.gate_, structures::Use::write), hold_(store.hold()) {}
+    explicit Still(OpenStore& store) : changes_(store.gates_.changes), hold_(store.hold()) {}
 
    private:
-    const structures::Alone changes_;
+    const std::unique_lock<threads::Gate> changes_;
     const std::unique_ptr<cpu::Counters::Hold> hold_;  ///< null: the store is closed
   };
   const StoreObject* object() const { return object_.get(); }  ///< null: it is closed. While a Still lives
@@ -96,7 +97,7 @@ class OpenStore {
   const StoreOptions options_;
   std::atomic<std::uint64_t> limit_;
   std::atomic<bool> is_open_ = true;
-  structures::UseGate gate_;
+  threads::UseGates gates_;
   std::unique_ptr<DeviceSide> device_;
   std::unique_ptr<StoreObject> object_;  ///< null: it is closed
   std::unique_ptr<cpu::Engine> engine_;

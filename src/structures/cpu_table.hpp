@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,7 @@
 #include "structures/cpu_memory.hpp"
 #include "structures/persistent_table.hpp"
 #include "structures/structure_object.hpp"
-#include "structures/use_gate.hpp"
+#include "threads/use_gates.hpp"
 
 namespace holdfast::structures {
 
@@ -32,6 +33,7 @@ class CpuTable final : public Engine {
   using Memory = CpuMemory;
   using Table = typename Form::template Table<Item, Memory>;
   using View = typename Form::View;
+  using Kind = threads::Inside::Kind;
   static_assert(PersistentTable<Table>);
 
   explicit CpuTable(std::unique_ptr<StructureObject> object)
@@ -61,7 +63,7 @@ class CpuTable final : public Engine {
   }
   Status find(const void* key, void* value) override {
     const auto its_key = words_at<Key>(key);
-    const Inside inside(gate_, Use::read);
+    const threads::Inside inside(gates_, Kind::search);
     require_open();
     Value found = {};
     const Status status = table().find(its_key, found);
@@ -71,32 +73,32 @@ class CpuTable final : public Engine {
   }
 
   std::uint64_t size() override {
-    const Inside inside(gate_, Use::read);
+    const threads::Inside inside(gates_, Kind::search);
     require_open();
     const std::uint64_t items = table().size();
     object_->pool().require_whole();
     return items;
   }
   std::uint64_t cells() override {
-    const Inside inside(gate_, Use::read);
+    const threads::Inside inside(gates_, Kind::search);
     require_open();
     return view_.shape.cells();
   }
   void reserve(std::uint64_t cells) override {
-    const Alone alone(gate_, Use::write);
+    const std::unique_lock alone(gates_.changes);
     require_changeable();
     while (view_.shape.cells() < cells) grow();  // ends: throws NoSpace at 2^40 cells
   }
   void clear() override {
-    const Alone changes(gate_, Use::write);
-    const Alone uses(gate_, Use::read);
+    const std::unique_lock changes(gates_.changes);
+    const std::unique_lock uses(gates_.use);
     require_changeable();
     object_->mark_changed();
     Form::template clear<Item>(memory_, view_);
   }
 
   void export_some(std::uint64_t& cursor, std::vector<std::byte>& keys, std::vector<std::byte>& values) override {
-    const Inside inside(gate_, Use::read);
+    const threads::Inside inside(gates_, Kind::search);
     require_open();
     const auto append = [](std::vector<std::byte>& to, const auto& words) {
       const auto* const bytes = reinterpret_cast<const std::byte*>(words.word);
@@ -110,7 +112,7 @@ class CpuTable final : public Engine {
   }
 
   CheckReport check() override {
-    const Alone alone(gate_, Use::write);
+    const std::unique_lock alone(gates_.changes);
     require_open();
     CheckReport report = Form::template verify<Item>(memory_, view_);
     report.was_clean = object_->was_clean();
@@ -120,30 +122,30 @@ class CpuTable final : public Engine {
     return report;
   }
   void sync() override {
-    const Alone alone(gate_, Use::write);
+    const std::unique_lock alone(gates_.changes);
     require_open();
     object_->sync();
   }
   std::unique_ptr<Still> keep_still() override {
     struct NoChanges : Still {
-      explicit NoChanges(UseGate& gate) : alone(gate, Use::write) {}
-      const Alone alone;
+      explicit NoChanges(threads::Gate& changes) : lock(changes) {}
+      const std::unique_lock<threads::Gate> lock;
     };
-    auto still = std::make_unique<NoChanges>(gate_);
+    auto still = std::make_unique<NoChanges>(gates_.changes);
     return object_ ? std::move(still) : nullptr;
   }
   const pool::Object& object() const override { return *object_; }
   Domain domain() override {
-    const Inside inside(gate_, Use::read);
+    const threads::Inside inside(gates_, Kind::search);
     require_open();
     return object_->kept();
   }
 
   void close() override {
-    const Alone changes(gate_, Use::write);
+    const std::unique_lock changes(gates_.changes);
     if (!object_) return;
     if (!object_->read_only()) object_->sync();
-    const Alone uses(gate_, Use::read);
+    const std::unique_lock uses(gates_.use);
     is_open_.store(false, std::memory_order_release);
     object_.reset();
   }
@@ -173,7 +175,7 @@ class CpuTable final : public Engine {
     for (;;) {  // ends: the table has more cells each time, or throws NoSpace
       std::uint64_t cells = 0;
       {
-        const Inside inside(gate_, Use::write);
+        const threads::Inside inside(gates_, Kind::change);
         require_changeable();
         object_->mark_changed(false, 1);
         cells = view_.shape.cells();
@@ -181,7 +183,7 @@ class CpuTable final : public Engine {
         object_->pool().require_whole();
         if (status != Status::no_space) return status;
       }
-      const Alone alone(gate_, Use::write);
+      const std::unique_lock alone(gates_.changes);
       require_open();
       if (view_.shape.cells() != cells) continue;  // another thread was quicker
       try {
@@ -199,7 +201,7 @@ class CpuTable final : public Engine {
           return Form::template fill<Item>(memory_, view_, view_of(index, words, nullptr));
         },
         [&] {
-          const Alone alone(gate_, Use::read);
+          const std::unique_lock alone(gates_.use);
           view_ = view_now(locks_);
         });
   }
@@ -210,7 +212,7 @@ class CpuTable final : public Engine {
   const Memory memory_;
   std::vector<VersionLock> locks_;
   View view_;
-  UseGate gate_;
+  threads::UseGates gates_;
   Recovered recovered_;
 };
 

@@ -29,7 +29,7 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
   // Recovery may mend slots, which is a change. A clean table needs no mending.
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed(choice_.device >= 0);
   gphash::MachineOptions with_calls = options;
-  with_calls.calls = &calls_;
+  with_calls.calls = &gates_.calls;
   machine_ = table::make_machine(*object_, choice_, with_calls);
   restore_step();
   must_be_whole();
@@ -56,9 +56,9 @@ void Table::Impl::close() {
   if (forked()) throw ObjectClosed(inherited());
   PredicateThread::refuse(pool_name, path);
   sessions->end();  // who waits for its end stands between the gates
-  const std::unique_lock changing(changing_);
+  const std::unique_lock changing(gates_.changes);
   sessions->end();  // one that began meanwhile, and would hold up who has passed the second gate
-  const std::unique_lock open(open_);
+  const std::unique_lock open(gates_.use);
   finish();
 }
 
@@ -75,7 +75,7 @@ void Table::Impl::finish() {
 
 bool Table::Impl::is_open() const {
   if (forked()) return false;
-  const std::shared_lock lock(open_);
+  const std::shared_lock lock(gates_.use);
   return machine_ != nullptr;
 }
 
@@ -111,7 +111,7 @@ Lock Table::Impl::pass_changing() const {
   // ends: it goes back only if a session began between the two looks
   for (;;) {
     sessions->wait();
-    Lock lock(changing_);
+    Lock lock(gates_.changes);
     if (!sessions->is_open()) return lock;
   }
 }
@@ -120,14 +120,14 @@ template <class Use>
 Use Table::Impl::enter() const {
   if (forked()) throw ObjectClosed(inherited());
   PredicateThread::refuse(pool_name, path);
-  Use use{pass_changing<decltype(Use::changing)>(), decltype(Use::open)(open_)};
+  Use use{pass_changing<decltype(Use::changing)>(), decltype(Use::open)(gates_.use)};
   must_be_open();
   return use;
 }
 
 std::shared_lock<threads::Gate> Table::Impl::use() const {
   if (forked()) throw ObjectClosed(inherited());
-  std::shared_lock lock(open_);
+  std::shared_lock lock(gates_.use);
   must_be_open();
   return lock;
 }

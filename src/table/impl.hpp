@@ -14,8 +14,7 @@
 #include "structures/gphash/table_object.hpp"
 #include "table/choice.hpp"
 #include "table/session_gate.hpp"
-#include "threads/call_slots.hpp"
-#include "threads/gate.hpp"
+#include "threads/use_gates.hpp"
 
 namespace holdfast {
 
@@ -40,7 +39,7 @@ class Table::Impl : public pool::OpenObject {
   BatchResult run(const Batch& batch, bool stays);
   /// Thread `number` has stayed inside after a call, and leaves.
   void leave(unsigned number) {
-    if (!forked() && calls_.is_inside(number)) calls_.leave(number);
+    if (!forked() && gates_.calls.is_inside(number)) gates_.calls.leave(number);
   }
   /// What is wrong with a batch of such operations. The caller keeps the table open.
   void check_batch(const Batch& batch, OpSet ops) const;
@@ -62,7 +61,7 @@ class Table::Impl : public pool::OpenObject {
   /// The same for what changes the table; waits until changes are not excluded.
   Change change() const;
   /// The same for callers that need unchanging bytes: waits until no change runs. Searches continue, those of this thread too:
-  /// it need not hold `open_`, since who would close the table takes `changing_` first.
+  /// it need not hold `use`, since who would close the table takes `changes` first.
   std::unique_lock<threads::Gate> keep_still() const;
   /// The same; holds nothing if the table is closed.
   std::unique_lock<threads::Gate> keep_still_if_open() const;
@@ -108,11 +107,7 @@ class Table::Impl : public pool::OpenObject {
   void finish();
   std::string inherited() const;
 
-  using Closes = threads::CallSlots::Closes;
-  threads::CallSlots calls_;
-  // Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
-  mutable threads::Gate changing_{threads::Gate::Rank::changes, pool_name, this, calls_, Closes::changes};
-  mutable threads::Gate open_{threads::Gate::Rank::use, pool_name, this, calls_, Closes::all};
+  mutable threads::UseGates gates_{pool_name, this};
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;

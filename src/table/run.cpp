@@ -61,7 +61,7 @@ std::size_t Table::Impl::run_few(const Batch& batch, OpSet ops, bool stays, Batc
   if (choice_.device >= 0 || batch.size > gphash::kFewRows || in_pieces(batch)) return batch.from;
   if (forked()) throw ObjectClosed(inherited());
   if (ops.changes()) PredicateThread::refuse(pool_name, path);
-  const threads::ShortCall call(calls_, ops.changes() ? Kind::change : Kind::search, stays);
+  const threads::ShortCall call(gates_.calls, ops.changes() ? Kind::change : Kind::search, stays);
   if (!call) return batch.from;
   must_be_open();
   check_batch(batch, ops);

@@ -129,7 +129,7 @@ class ShortCall {
   ShortCall(const ShortCall&) = delete;
   ShortCall& operator=(const ShortCall&) = delete;
   explicit operator bool() const { return inside_; }
-  unsigned thread() const { return number_; }
+  bool stays() const { return stays_; }
 
  private:
   CallSlots& calls_;

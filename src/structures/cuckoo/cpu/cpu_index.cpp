@@ -38,13 +38,13 @@ CpuMemory CpuIndex::memory() const {
 }
 
 std::uint64_t CpuIndex::cells() const {
-  const structures::Inside inside(layout_, structures::Use::read);
+  const threads::Inside inside(layout_, threads::Inside::Kind::search);
   return geometry_.buckets() * CpuMemory::kCells;
 }
 
 void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> locations) const {
   require_equal(hashes.size(), locations.size(), "locations");
-  const structures::Inside inside(layout_, structures::Use::read);
+  const threads::Inside inside(layout_, threads::Inside::Kind::search);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   in_steps(
@@ -65,7 +65,7 @@ void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> location
 
 void CpuIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const {
   require_equal(hashes.size(), lists.size(), "lists");
-  const structures::Inside inside(layout_, structures::Use::read);
+  const threads::Inside inside(layout_, threads::Inside::Kind::search);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   in_steps(
@@ -80,7 +80,7 @@ void CpuIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> li
 /// Executes rows from `from` on. Returns the row that found no cell, or the number of rows; and how large the index was.
 std::size_t CpuIndex::exchange_until_full(const Rows& rows, std::size_t from, std::span<Outcome> outcomes,
                                           unsigned& bits) {
-  const structures::Inside inside(layout_, structures::Use::read);
+  const threads::Inside inside(layout_, threads::Inside::Kind::search);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   bits = geometry.bits;
@@ -127,7 +127,7 @@ void CpuIndex::exchange(std::span<const Hash> hashes, std::span<const Location> 
 void CpuIndex::erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes) {
   require_equal(hashes.size(), locations.size(), "locations");
   require_equal(hashes.size(), outcomes.size(), "outcomes");
-  const structures::Inside inside(layout_, structures::Use::read);
+  const threads::Inside inside(layout_, threads::Inside::Kind::search);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   std::uint64_t erased = 0;

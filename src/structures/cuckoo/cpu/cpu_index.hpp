@@ -10,8 +10,8 @@
 #include "structures/cuckoo/cpu/fresh_rows.hpp"
 #include "structures/cuckoo/index.hpp"
 #include "structures/dramhit/pages.hpp"
-#include "structures/use_gate.hpp"
 #include "threads/thread_team.hpp"
+#include "threads/use_gates.hpp"
 
 namespace holdfast::cuckoo::cpu {
 
@@ -68,7 +68,7 @@ class CpuIndex {
   Geometry geometry_;  // changes under `layout_` alone, as cells_ and groups_ do
   dramhit::Pages cells_, groups_;
   const bool huge_pages_;
-  mutable structures::UseGate layout_;  ///< entered by each call, alone by growth
+  mutable threads::UseGates layout_;  ///< entered by each call, alone by growth
   mutable threads::ThreadTeam team_;
   std::atomic<std::uint64_t> size_ = 0, moves_ = 0;
   std::atomic<unsigned> growths_ = 0;

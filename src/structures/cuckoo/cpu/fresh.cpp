@@ -77,7 +77,7 @@ unsigned CpuIndex::part_bits(std::uint64_t rows) const {
 }
 
 std::vector<Row> CpuIndex::fill(std::span<const FreshRows> found) {
-  const structures::Alone alone(layout_, structures::Use::read);
+  const std::unique_lock alone(layout_.use);
   HOLDFAST_ASSERT(size() == 0);
   std::uint64_t rows = 0;
   for (const FreshRows& its : found) rows += its.size();

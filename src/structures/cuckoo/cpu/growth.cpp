@@ -21,7 +21,7 @@ constexpr std::size_t kBuildBlock = std::size_t{4} << 20;  // rows
 /// Doubles the index, unless it has no longer the 2^bits buckets that the caller saw. False: memory is lacking, or fewer than one in `least`
 /// cells are in use (0: any number), or there cannot be more buckets.
 bool CpuIndex::grow(unsigned bits, std::uint64_t least) {
-  const structures::Alone alone(layout_, structures::Use::read);
+  const std::unique_lock alone(layout_.use);
   if (geometry_.bits != bits) return true;  // another thread was first
   if (bits >= kMostBits || (least != 0 && size() < geometry_.buckets() * CpuMemory::kCells / least)) return false;
   const Geometry next = geometry_.grown();
@@ -70,7 +70,7 @@ void CpuIndex::reserve(std::uint64_t entries) {
   for (;;) {  // ends: each repetition doubles the index
     unsigned bits = 0;
     {
-      const structures::Inside inside(layout_, structures::Use::read);
+      const threads::Inside inside(layout_, threads::Inside::Kind::search);
       bits = geometry_.bits;
       if (entries_of(bits) >= entries) return;
     }
@@ -90,7 +90,7 @@ struct CpuIndex::Workspace {
 
 /// Sorts the rows by partition and gives each partition to one thread.
 void CpuIndex::build_block(std::span<const Hash> hashes, std::span<const Location> locations, Workspace& workspace) {
-  const structures::Inside inside(layout_, structures::Use::read);
+  const threads::Inside inside(layout_, threads::Inside::Kind::search);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   const auto partition_of = [&](Hash hash) { return geometry.primary(hash) >> kPartitionBits; };
