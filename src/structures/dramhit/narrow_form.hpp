@@ -46,6 +46,13 @@ class NarrowForm {
       hashes[i] = hash_key(key, seed);
     }
   }
+  /// Asks for keys of rows [row, end), and for a row's value, in the caller's arrays.
+  static void ask_keys(const Rows& rows, std::size_t row, std::size_t end) {
+    for (; row < end; row += 64 / sizeof(std::uint64_t)) prefetch<Tile>(rows.keys + row * 8);
+  }
+  void ask_value(const Rows& rows, std::size_t row) const {
+    if (rows.values != nullptr) prefetch<Tile>(rows.values + row * value_bytes_);
+  }
   At place(std::uint64_t hash) const { return placer()(hash); }
   auto placer() const {
     return [geometry = geometry_, lines = lines_, partitions = partitions_](std::uint64_t hash) {

@@ -32,6 +32,8 @@ class WideForm {
   void hash_rows(const Rows& rows, std::size_t row, unsigned n, std::uint64_t* hashes) const {
     for (unsigned i = 0; i < n; ++i) hashes[i] = hash(rows, row + i);
   }
+  static void ask_keys(const Rows&, std::size_t, std::size_t) {}
+  static void ask_value(const Rows&, std::size_t) {}
   At place(std::uint64_t hash) const { return {record(geometry_.home(hash)), 0}; }
   auto placer() const {
     return [this](std::uint64_t hash) { return place(hash); };
