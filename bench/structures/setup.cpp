@@ -21,8 +21,9 @@ void Setup::take(CLI::App& app) {
   app.add_option("--threads", threads, "At most")->check(CLI::Range(1, 64));
   app.add_option("--words-file", words_file, "A docword file of UCI's Bag of Words, unpacked");
   app.add_option("--folder", folder, "Whose files' blocks of 4 KiB are fingerprinted");
-  app.add_option("--originals", originals,
-                 "Shared libraries with tables that the studies `originals` and `durable-peers` measure");
+  app.add_option(
+      "--originals", originals,
+      "Shared libraries with tables that the studies `originals`, `durable-peers` and `flushed-lines` measure");
   app.add_option("--pool", pool, "The file of tables in pools; it is replaced");
 }
 

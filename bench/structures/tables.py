@@ -172,6 +172,16 @@ def durable_peers(content: Json) -> str:
     return grid(["domain", "table", "insert, growing", "insert, with space", "find", "absent", "erase"], rows)
 
 
+def flushed_lines(content: Json) -> str:
+    """Lines flushed and fences for each new key, into tables that grow and into tables with space."""
+    rows = [
+        [row["capacity"], NAMES.get(row["scheme"], row["scheme"]), f"{row['keys_a_call']:,}", str(row["value_bytes"]),
+         f"{row['lines_flushed']:.2f}", f"{row['persists']:.3f}"]
+        for row in content["results"]["rows"]
+    ]  # fmt: skip
+    return grid(["capacity", "table", "keys a call", "bytes of a value", "flushed lines", "fences"], rows)
+
+
 TABLES: dict[str, Callable[[Json], str]] = {
     "structures-latency": latency,
     "structures-conditions": conditions,
@@ -184,4 +194,5 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "structures-churn": churn,
     "structures-originals": originals,
     "structures-durable-peers": durable_peers,
+    "structures-flushed-lines": flushed_lines,
 }

@@ -125,6 +125,15 @@ def test_durable_peers_are_listed_by_domain() -> None:
     ]
 
 
+def test_flushed_lines_by_capacity() -> None:
+    row = {"scheme": "table", "keys_a_call": 65536, "value_bytes": 8, "capacity": "growing", "lines_flushed": 1.5,
+           "persists": 0.03125}  # fmt: skip
+    got = content("flushed-lines", {"rows": [row, row | {"scheme": "Theirs"}]})
+    rows = lines(tables.TABLES["structures-flushed-lines"](got))
+    assert rows[0] == ["growing", "Table (ours)", "65,536", "8", "1.50", "0.031"]
+    assert rows[1][1] == "Theirs"
+
+
 def test_a_row_of_latencies_has_a_line() -> None:
     row = latency_rows()[-1] | {"trace": "fingerprint", "load": 0.75}
     for name in OPERATIONS:
