@@ -4,8 +4,8 @@
 #include <optional>
 #include <thread>
 
+#include "access.hpp"
 #include "holdfast/store.hpp"
-#include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
 #include "proof/kill/registry.hpp"
 #include "reader.hpp"
@@ -25,8 +25,6 @@ std::string store_value(Random& random, std::uint64_t large_bytes) {
 
 bool holds_number(std::uint64_t key) { return key % 5 == 0; }
 
-StoreRows rows_of(const holdfast::Strings& strings) { return {strings.bytes(), strings.offsets(), strings.size()}; }
-
 class StoreWriter : public Writer {
  public:
   explicit StoreWriter(Shared& shared) : shared_(shared) {}
@@ -34,6 +32,9 @@ class StoreWriter : public Writer {
     pool_.emplace(shared_.create != 0 ? Pool::create(shared_.path) : Pool::open(shared_.path));
     const StoreOptions options = store_options(ours_.round);
     store_.emplace(pool_->objects().empty() ? Store::create(*pool_, "s", options) : Store::open(*pool_, "s", options));
+    const StoreAccessBy by = ours_.round.access;
+    if (by != StoreAccessBy::calls) pipeline_.emplace(*store_, pipeline_options(by));
+    for (auto& access : access_) access.emplace(*store_, pipeline_ ? &*pipeline_ : nullptr);
   }
   unsigned threads() const override { return kStoreThreads; }
   void call(unsigned thread) override {
@@ -82,6 +83,8 @@ class StoreWriter : public Writer {
     throw Error(std::string(what) + " says that key " + std::to_string(key) +
                 (was_there ? " is there, and it must be gone" : " is absent, and nothing removed it"));
   }
+  StoreAccess& access_of(std::uint64_t key) { return *access_[key % kStoreThreads]; }
+  StoreStatus call(std::uint64_t key, const StoreRequest& request) { return access_of(key).call(request); }
   void require(bool holds, std::uint64_t key, const char* what) {
     if (!holds) throw Error("key " + std::to_string(key) + ": " + what);
   }
@@ -172,26 +175,29 @@ class StoreWriter : public Writer {
         .flags = static_cast<std::uint32_t>(random.next()), .expiry = some_expiry(random), .cas = cas};
     const StoreState after = state_of(value, item.flags, item.expiry, cas);
     if (random.chance(30)) {
-      return change_one(thread, kStoreSet, key, after, 1, "add", [&] { return store_->add(name, value, item); });
+      return change_one(thread, kStoreSet, key, after, 1, "add", [&] {
+        return call(key, {StoreOp::add, name, value, item});
+      });
     }
-    change_one(thread, kStoreSet, key, after, 0, "set", [&] { return store_->set(name, value, item); });
+    change_one(thread, kStoreSet, key, after, 0, "set", [&] { return call(key, {StoreOp::set, name, value, item}); });
   }
   void erase(unsigned thread, Random& random) {
     const std::uint64_t key = own_key(thread, random);
-    change_one(thread, kStoreErase, key, {}, 2, "erase", [&] { return store_->erase(store_key(key)); });
+    change_one(thread, kStoreErase, key, {}, 2, "erase", [&] { return call(key, {StoreOp::erase, store_key(key)}); });
   }
   void touch(unsigned thread, Random& random) {
     const std::uint64_t key = own_key(thread, random);
     StoreState after = ours_.known[key];
     if (after.digest == 0) return look(thread, random);
     after.expiry = some_expiry(random);
+    const std::string name = store_key(key);
     const bool stale = random.chance(20);
     if (stale) {
       after.stale = 1;
       if (after.expiry == 0) after.expiry = ours_.known[key].expiry;
     }
     change_one(thread, kStoreTouch, key, after, 2, "touch", [&] {
-      return stale ? store_->mark_stale(store_key(key), after.expiry) : store_->touch(store_key(key), after.expiry);
+      return call(key, {stale ? StoreOp::mark_stale : StoreOp::touch, name, {}, {.expiry = after.expiry}});
     });
   }
 
@@ -199,7 +205,7 @@ class StoreWriter : public Writer {
   std::optional<StoreItem> read(std::uint64_t key) {
     StoreState& known = ours_.known[key];
     const Sight seen = sight(known);
-    std::optional<StoreItem> item = store_->get(store_key(key));
+    std::optional<StoreItem> item = access_of(key).get(store_key(key));
     compare(key, known, seen, item ? std::optional(state_of(*item)) : std::nullopt);
     return item;
   }
@@ -254,7 +260,8 @@ class StoreWriter : public Writer {
       const bool less = how == 0;
       const std::string after = std::to_string(!less ? number + by : number < by ? 0 : number - by);
       return change_one(thread, kStoreChange, key, state_of(after, item->flags, item->expiry, 0), 2, "increment", [&] {
-        const StoreStatus status = less ? store_->decrement(its, by, result) : store_->increment(its, by, result);
+        const StoreOp op = less ? StoreOp::decrement : StoreOp::increment;
+        const StoreStatus status = access_of(key).call({.op = op, .key = its, .number = by}, result);
         require(status != StoreStatus::updated || std::to_string(result) == after, key, "a count is wrong");
         return status;
       });
@@ -263,7 +270,7 @@ class StoreWriter : public Writer {
     if (how == 0) {
       const bool fits = random.chance(70);
       change_one(thread, kStoreChange, key, state_of(value, 5, 0, 0), 2, "cas", [&] {
-        const StoreStatus status = store_->cas(its, value, fits ? item->cas : item->cas + 1, {.flags = 5});
+        const StoreStatus status = call(key, {StoreOp::cas, its, value, {.flags = 5}, item->cas + (fits ? 0 : 1)});
         require(status != (fits ? StoreStatus::mismatch : StoreStatus::updated), key, "a CAS id was compared wrongly");
         return status;
       });
@@ -273,8 +280,9 @@ class StoreWriter : public Writer {
     const bool before = how == 1;
     if (item->value.size() + added.size() > 100'000) return;
     const std::string all = before ? added + item->value : item->value + added;
-    change_one(thread, kStoreChange, key, state_of(all, item->flags, item->expiry, 0), 2, "append",
-               [&] { return before ? store_->prepend(its, added) : store_->append(its, added); });
+    change_one(thread, kStoreChange, key, state_of(all, item->flags, item->expiry, 0), 2, "append", [&] {
+      return call(key, {before ? StoreOp::prepend : StoreOp::append, its, added});
+    });
   }
   /// Increments a counter that other threads increment too.
   void count(unsigned thread, Random& random) {
@@ -287,9 +295,11 @@ class StoreWriter : public Writer {
     run(thread, kStoreChange, [&] {
       std::uint64_t result = 0;
       const std::string its = counter_key(counter);
-      if (store_->increment(its, by, result) == StoreStatus::not_found) {
-        store_->add(its, "0");
-        if (store_->increment(its, by, result) != StoreStatus::updated) throw Error("a counter was not incremented");
+      StoreAccess& access = *access_[thread];
+      const StoreRequest increment{.op = StoreOp::increment, .key = its, .number = by};
+      if (access.call(increment, result) == StoreStatus::not_found) {
+        access.call({StoreOp::add, its, "0"});
+        if (access.call(increment, result) != StoreStatus::updated) throw Error("a counter was not incremented");
       }
       if (result < ours_.base[counter] + count.sum + by) throw Error("a counter has lost an increment");
       count.ended = 1;
@@ -317,7 +327,7 @@ class StoreWriter : public Writer {
     }
     std::vector<StoreStatus> statuses(rows);
     run(thread, kStoreBatch, [&] {
-      store_->set(rows_of(names), rows_of(values), items, statuses);
+      access_[thread]->set(names, values, items, statuses);
       resolve_rows(pending, sights, statuses, "a batch of sets");
     });
   }
@@ -333,7 +343,7 @@ class StoreWriter : public Writer {
     }
     std::vector<StoreStatus> statuses(rows);
     run(thread, kStoreBatch, [&] {
-      store_->erase(rows_of(names), statuses);
+      access_[thread]->erase(names, statuses);
       resolve_rows(ours_.pending[thread], sights, statuses, "a batch of erases");
     });
   }
@@ -378,6 +388,8 @@ class StoreWriter : public Writer {
   StoreShared& ours_ = shared_.part<StoreShared>();
   std::optional<Pool> pool_;
   std::optional<Store> store_;
+  std::optional<StorePipeline> pipeline_;
+  std::optional<StoreAccess> access_[kStoreThreads];
 };
 
 const RegisterChildren<StoreWriter, StoreReader> store_children{"store"};

@@ -37,9 +37,17 @@ enum class StoreUseOf : std::uint32_t {
   evicts      ///< the memory is limited, and any key may be evicted
 };
 
+/// How a life reaches its store.
+enum class StoreAccessBy : std::uint32_t {
+  calls,
+  pipeline,  ///< StoreMode::direct
+  staged
+};
+
 /// The store of a pool.
 struct StoreRound {
   StoreUseOf use;
+  StoreAccessBy access;
   std::uint32_t flush, large_bytes;  ///< a quarter of the values have about so many bytes
   std::uint64_t seed;
 };

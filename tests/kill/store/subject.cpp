@@ -57,7 +57,7 @@ class StoreSubject : public SubjectOfCalls {
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
     constexpr StoreUseOf kUses[] = {StoreUseOf::all_stays, StoreUseOf::all_stays, StoreUseOf::flushes,
                                     StoreUseOf::flushes, StoreUseOf::evicts};
-    round_ = {kUses[random.below(std::size(kUses))], random.chance(50) ? 1u : 0u, 0, seed | 1};
+    round_ = {kUses[random.below(std::size(kUses))], StoreAccessBy::calls, random.chance(50) ? 1u : 0u, 0, seed | 1};
     std::fill_n(ours_.known, kStoreKeys, StoreState{});
     std::fill_n(ours_.highest, kStoreKeys, 0);
     std::fill_n(ours_.base, kStoreCounters, 0);
@@ -83,6 +83,9 @@ class StoreSubject : public SubjectOfCalls {
                                                                        : random.chance(50) ? 3'000
                                                                                            : 30'000));
     if (stop.at == Failpoint::numbers_reserved || !comes_in_any_pool(stop.at)) ours_.calls.stop_from = 0;
+    constexpr StoreAccessBy kAccess[] = {StoreAccessBy::calls, StoreAccessBy::calls, StoreAccessBy::pipeline,
+                                         StoreAccessBy::staged};
+    round_.access = kAccess[random.below(std::size(kAccess))];
     ours_.round = round_;
     ours_.flush_runs = 0;
     for (StorePending& pending : ours_.pending) pending.stage = pending.rows = 0;
@@ -135,16 +138,20 @@ class StoreSubject : public SubjectOfCalls {
       }
     }
     ++verified_;
+    behind_pipeline_ += round_.access != StoreAccessBy::calls ? 1 : 0;
     return {};
   }
 
   std::string about() const override {
     constexpr const char* kUses[] = {"all stays", "flushed at times", "evicting"};
+    constexpr const char* kAccess[] = {"", ", through a pipeline", ", through a staged pipeline"};
     return std::string(kUses[static_cast<unsigned>(round_.use)]) + (round_.flush != 0 ? ", domain power" : "") +
-           ", values up to " + std::to_string(round_.large_bytes) + " bytes, killed in " + kind_name();
+           kAccess[static_cast<unsigned>(round_.access)] + ", values up to " + std::to_string(round_.large_bytes) +
+           " bytes, killed in " + kind_name();
   }
   std::string lacking(const KillCounts& counts, std::uint64_t planned) const override {
     std::string lines = few("stores were verified", verified_, planned / 2);
+    if (planned >= 40) lines += few("lives behind a pipeline were verified", behind_pipeline_, planned / 10);
     if (options_.stops == 0 || planned < 200) return lines;
     for (const Stop& stop : kStoreStops) {
       if (!comes_in_any_pool(stop.at) || counts.at[static_cast<unsigned>(stop.at)].kills[stop.kind] != 0) continue;
@@ -156,6 +163,7 @@ class StoreSubject : public SubjectOfCalls {
   }
   void add_to(Results& results) const override {
     results.add("stores_verified", verified_);
+    results.add("lives_behind_a_pipeline", behind_pipeline_);
     results.add("items_verified", items_);
     results.add("pending_changes_kept", kept_);
     results.add("pending_changes_lost", lost_);
@@ -251,7 +259,7 @@ class StoreSubject : public SubjectOfCalls {
 
   StoreShared& ours_ = shared_.part<StoreShared>();
   StoreRound round_ = {};
-  std::uint64_t verified_ = 0, items_ = 0, kept_ = 0, lost_ = 0;
+  std::uint64_t verified_ = 0, behind_pipeline_ = 0, items_ = 0, kept_ = 0, lost_ = 0;
 };
 
 const RegisterSubject<StoreSubject, StoreShared> store_subject{{.name = "store", .share = 25}};
