@@ -90,7 +90,7 @@ if(CLI11_FOUND AND nlohmann_json_FOUND)
 endif()
 
 if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
-  file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp")
+  file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp" "${bench}/dramhit/originals/*.cpp")
   holdfast_bench_program(dramhit holdfast ${dramhit_bench} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"
     "${bench}/peers/peers_flat.cpp")
   set_source_files_properties("${bench}/dramhit/folklore_avx512.cpp" PROPERTIES COMPILE_OPTIONS

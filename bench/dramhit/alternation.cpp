@@ -76,6 +76,7 @@ void Alternation::ask(Ask kind, std::uint64_t operations, Figures& figures) {
       sums[name_of(kind) + std::string("_limit")].add(static_cast<double>(each), limit_->measure(changes, each));
     }
     for (const Table& table : tables_) {
+      asked.silent = changes && table.subject->is_silent();
       const Measured measured = dramhit::ask(*table.subject, asked, each, setup_.threads, kRows);
       Sum& sum = sums[table.name + "_" + name_of(kind)];
       sum.add(static_cast<double>(each), measured.mops);

@@ -25,6 +25,7 @@ struct Setup {
   unsigned depth = 0;
   std::string file = "/dev/shm/holdfast-dramhit-bench.hold";  ///< of the durable table
   std::string part;                                           ///< of a study, where one can be run in parts
+  std::vector<std::string> originals;  ///< shared libraries with other tables (originals/original.hpp)
 
   void take(CLI::App& app);
 };

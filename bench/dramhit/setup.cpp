@@ -14,6 +14,7 @@ void Setup::take(CLI::App& app) {
   app.add_option("--fills", fills, "Of `peers`: how often each table is filled");
   app.add_option("--file", file, "Of the durable table beside ours");
   app.add_option("--depth", depth, "Lines that a thread waits for; 0: the table's own");
+  app.add_option("--originals", originals, "Shared libraries with tables that the study `originals` measures");
   app.add_option("--part", part, "Of a study, where it can be run in parts");
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dramhit/folklore.hpp"
+#include "dramhit/originals/library.hpp"
 #include "holdfast/memory_table.hpp"
 #include "peers/target.hpp"
 
@@ -178,6 +179,9 @@ std::unique_ptr<Subject> subject(const std::string& asked, std::uint64_t capacit
     auto made = subject(name, capacity, setup);
     unsetenv("HOLDFAST_TILE");
     return made;
+  }
+  for (const std::string& path : setup.originals) {
+    if (const HoldfastVolatile& one = load_volatile(path); name == one.name) return volatile_subject(one, capacity);
   }
   if (name == "dramhit") return std::make_unique<DramhitSubject>(capacity, setup.depth, 0);
   if (name == "dramhit-p") {

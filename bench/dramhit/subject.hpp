@@ -48,7 +48,7 @@ class Subject {
 void pollute(const Round& round, std::size_t operations);
 
 /// "dramhit", "dramhit-p" (half of the threads own partitions), "folklore", "libcuckoo", "tbb", "boost", "absl"; `depth` for the
-/// first. Ours also as "dramhit@avx2": with other instructions than the best.
+/// first. Ours also as "dramhit@avx2": with other instructions than the best. And those of `setup.originals`, by their names.
 std::unique_ptr<Subject> subject(const std::string& name, std::uint64_t capacity, const Setup& setup);
 /// Those that this build has, without ours.
 std::vector<std::string> peer_names();
