@@ -1,6 +1,7 @@
 // blobs.hpp: byte strings of any length, one per row, as tables of variable-length pairs return them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,8 +21,12 @@ struct Blob {
 class Arena {
  public:
   Arena() = default;
-  Arena(Arena&&) = default;
-  Arena& operator=(Arena&&) = default;
+  Arena(Arena&& other) noexcept { swap(other); }
+  Arena& operator=(Arena&& other) noexcept {
+    Arena moved(std::move(other));
+    swap(moved);
+    return *this;
+  }
   /// Uses memory of the caller first.
   Arena(std::byte* begin, std::size_t bytes) : at_(begin), left_(bytes) {}
 
@@ -36,24 +41,45 @@ class Arena {
   /// Takes ownership of another arena's memory.
   void adopt(Arena&& other) {
     for (auto& chunk : other.chunks_) chunks_.push_back(std::move(chunk));
+    if (other.newest_) chunks_.push_back(std::move(other.newest_));
     other = Arena();
   }
   /// Keeps memory that rows refer to alive as long as this.
   void keep(std::shared_ptr<void> memory) { chunks_.push_back(std::move(memory)); }
+  /// Frees all bytes. The next ones come from memory that it has, if that is one chunk of the usual size.
+  void reset() {
+    const bool usual = newest_ != nullptr && newest_bytes_ == kChunk;
+    Arena empty;
+    if (usual) empty.use(std::move(newest_), kChunk);
+    swap(empty);
+  }
 
  private:
   static constexpr std::size_t kChunk = std::size_t{256} << 10;
   void grow(std::size_t bytes) {
     const std::size_t size = bytes > kChunk ? bytes : kChunk;
     std::shared_ptr<std::byte[]> chunk(std::make_unique_for_overwrite<std::byte[]>(size));
-    chunks_.push_back(chunk);
-    at_ = chunk.get();
-    left_ = size;
+    if (newest_) chunks_.push_back(newest_);
+    use(std::move(chunk), size);
+  }
+  void use(std::shared_ptr<std::byte[]> chunk, std::size_t bytes) {
+    newest_ = std::move(chunk);
+    newest_bytes_ = left_ = bytes;
+    at_ = newest_.get();
+  }
+  void swap(Arena& other) noexcept {
+    std::swap(at_, other.at_);
+    std::swap(left_, other.left_);
+    newest_.swap(other.newest_);
+    std::swap(newest_bytes_, other.newest_bytes_);
+    chunks_.swap(other.chunks_);
   }
 
   std::byte* at_ = nullptr;
   std::size_t left_ = 0;
-  std::vector<std::shared_ptr<void>> chunks_;
+  std::shared_ptr<std::byte[]> newest_;  ///< from which it takes
+  std::size_t newest_bytes_ = 0;
+  std::vector<std::shared_ptr<void>> chunks_;  ///< all others
 };
 
 /// The results of a batch's rows, and their memory.
@@ -64,14 +90,23 @@ class Blobs {
   Blobs& operator=(Blobs&& other) noexcept {
     rows_ = std::move(other.rows_);
     size_ = std::exchange(other.size_, 0);
+    own_rows_ = std::exchange(other.own_rows_, 0);
     arena_ = std::move(other.arena_);
     return *this;
   }
 
-  /// Replaces the contents by `rows` rows without bytes.
+  /// Replaces the contents by `rows` rows without bytes. Memory that it has is used again: a caller that searches for one key a call
+  /// gives the same Blobs each time.
   void reset(std::size_t rows) {
-    *this = Blobs();
-    rows_.reset(new Blob[rows]());
+    size_ = 0;
+    arena_.reset();
+    if (own_rows_ == 0 || rows > own_rows_ || own_rows_ > kKeptRows) {
+      own_rows_ = 0;
+      rows_.reset(new Blob[rows]());
+      own_rows_ = rows;
+    } else {
+      std::fill_n(rows_.get(), rows, Blob{});
+    }
     size_ = rows;
   }
 
@@ -100,8 +135,9 @@ class Blobs {
   }
 
  private:
+  static constexpr std::size_t kKeptRows = 1024;
   std::shared_ptr<Blob[]> rows_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, own_rows_ = 0;  ///< own: 0 where the rows are memory of a backend
   Arena arena_;
 };
 

@@ -82,7 +82,7 @@ template <class AnyTable>
 nanobind::object find_one(AnyTable& table, nanobind::handle key) {
   OneRow row(Op::find, table.key_bytes(), table.value_bytes());
   if (!row.take_key(key)) return nanobind::borrow(Py_NotImplemented);
-  Blobs blobs;
+  thread_local Blobs blobs;  // no allocation from the second call on
   nanobind::object value;
   if (row.any_length()) {
     row.batch.variable->blobs = &blobs;

@@ -260,12 +260,12 @@ inline constexpr Allocations kAllocations[] = {
     {"grow_heap", 710},
     {"update_cells", 45},
     {"insert_pair", 9},
-    {"update_pairs", 46},
+    {"update_pairs", 42},
     {"grow_pairs", 626},
     {"reserve", 71},
     {"snapshot", 52},
     {"snapshot_compact", 51},
-    {"read_pairs", 3},  // 5 without AddressSanitizer
+    {"read_pairs", 2},  // 4 without AddressSanitizer
     {"export_moved", 3402},
     {"handle", 13},
     {"save", 21},
