@@ -124,6 +124,7 @@ bool ThreadCells::refill(unsigned size_class, bool adds_key, const CellSet::Ente
     no_memory_ = true;
   }
   fresh.resize(taken);
+  count(size_class, static_cast<std::int64_t>(taken));
   std::reverse(fresh.begin(), fresh.end());
   if (taken != 0) return true;
   missing_class_ = size_class;
@@ -140,6 +141,7 @@ void ThreadCells::settle(bool all) {
   for (unsigned c = 0; all && c < fresh_.size(); ++c) {
     if (fresh_[c].empty()) continue;
     cells_.give_back(c, fresh_[c].data(), fresh_[c].size());
+    count(c, -static_cast<std::int64_t>(fresh_[c].size()));
     fresh_[c].clear();
   }
 }

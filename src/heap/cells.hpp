@@ -2,6 +2,7 @@
 // cells of one size and slabs by size class, are two `CellSet`s; their callers do not ask which.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -142,22 +143,38 @@ class ThreadCells {
     if (fresh.empty() && !refill(size_class, adds_key, enter)) return kNoCell;
     const std::uint64_t cell = fresh.back();
     fresh.pop_back();
+    count(size_class, -1);
     return cell;
   }
-  void give_back(unsigned size_class, std::uint64_t cell) { fresh_[size_class].push_back(cell); }
+  void give_back(unsigned size_class, std::uint64_t cell) {
+    fresh_[size_class].push_back(cell);
+    count(size_class, 1);
+  }
   void retire(std::uint64_t word) { retired_.push_back(word); }
   bool missing_adds_key() const { return missing_adds_key_; }
   bool has_missing() const { return cells_.has(missing_class_, missing_adds_key_); }  ///< by now
+
+  /// Cells that it has and no slot names, and their bytes if they have classes. Any thread may ask.
+  std::uint64_t unused() const { return unused_.load(std::memory_order_relaxed); }
+  std::uint64_t unused_bytes() const { return unused_bytes_.load(std::memory_order_relaxed); }
 
   /// Hands retired cells over, and with `all` the unused ones too. Call it outside an epoch.
   void settle(bool all);
 
  private:
   bool refill(unsigned size_class, bool adds_key, const CellSet::EnterSlab& enter);
+  void count(unsigned size_class, std::int64_t cells) {
+    const auto add = [](std::atomic<std::uint64_t>& sum, std::int64_t more) {
+      sum.store(sum.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(more), std::memory_order_relaxed);
+    };
+    add(unused_, cells);
+    add(unused_bytes_, cells * class_bytes(size_class));
+  }
 
   CellSet& cells_;
   std::vector<std::vector<std::uint64_t>> fresh_;  ///< by class; highest first, so that cells are used in address order
   std::vector<std::uint64_t> retired_;
+  std::atomic<std::uint64_t> unused_{0}, unused_bytes_{0};  ///< sums over `fresh_`, written by its thread alone
   unsigned missing_class_ = 0;
   bool missing_adds_key_ = true;
   bool no_memory_ = false;

@@ -243,6 +243,15 @@ TEST_P(ShortCalls, AnEpochRefusesWhatABatchRefuses) {
   EXPECT_NE(words([&] { const Wrong wrong(*table_); }), "none");
 }
 
+TEST_P(ShortCalls, CellsThatACallerKeepsAreFree) {
+  table_->reserve(1000);
+  const std::uint64_t cells = table_->stats().space.cells;
+  for (std::uint64_t key = 1; key <= 10; ++key) ASSERT_EQ(insert(key), Status::inserted);
+  const Stats stats = table_->stats();
+  EXPECT_EQ(stats.space.cells, cells);
+  EXPECT_EQ(stats.space.free_cells, GetParam().value_bytes == 8 ? 0 : cells - 10);
+}
+
 TEST_P(ShortCalls, TryRunNeverWaits) {
   const std::uint64_t keys[40] = {};
   std::vector<std::uint64_t> values(40 * GetParam().value_bytes / 8);

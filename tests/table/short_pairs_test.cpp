@@ -153,6 +153,44 @@ TEST_P(ShortPairs, BesideBatchesAndGrowth) {
   EXPECT_EQ(table_->size(), kConstant + 1 + kThreads * (kOfEach - (kOfEach + 3) / 4));
 }
 
+TEST_P(ShortPairs, CellsThatACallerKeepsAreFree) {
+  OnePair calls(*table_);
+  for (const char* const key : {"a", "b", "c"}) ASSERT_EQ(calls.run(Op::insert, key, "value"), Status::inserted);
+  const Stats kept = table_->stats();
+  expect_sound();  // takes them back
+  const Stats taken_back = table_->stats();
+  EXPECT_EQ(kept.space.free_cells, taken_back.space.free_cells);
+  EXPECT_EQ(kept.space.cells, taken_back.space.cells);
+  EXPECT_EQ(kept.pairs.live_bytes, taken_back.pairs.live_bytes);
+}
+
+TEST_P(ShortPairs, SearchesUseTheMemoryOfTheirBlobsAgain) {
+  const auto find = [&](const std::string& key, Blobs& blobs) {
+    const std::uint64_t offsets[] = {0, key.size()};
+    Batch batch;
+    batch.op = Op::find;
+    batch.size = 1;
+    batch.keys = key.data();
+    batch.variable = VariableLength{.key_offsets = offsets, .blobs = &blobs};
+    EXPECT_EQ(table_->run(batch).of(Status::found), 1u);
+  };
+  OnePair calls(*table_);
+  calls.run(Op::insert, "a", "first");
+  calls.run(Op::insert, "b", "second");
+  Blobs blobs;
+  find("a", blobs);
+  const void* const memory = blobs[0].data();
+  const Blob* const rows = blobs.rows();
+  find("b", blobs);
+  EXPECT_EQ(blobs[0], "second");
+  EXPECT_EQ(blobs[0].data(), memory);
+  EXPECT_EQ(blobs.rows(), rows);
+  const Blobs moved = std::move(blobs);
+  find("a", blobs);
+  EXPECT_EQ(blobs[0], "first");
+  EXPECT_EQ(moved[0], "second") << "memory that was moved away is not used again";
+}
+
 INSTANTIATE_TEST_SUITE_P(Domains, ShortPairs, testing::Values(false, true),
                          [](const auto& info) { return info.param ? "power" : "process"; });
 

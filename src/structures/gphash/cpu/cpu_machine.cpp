@@ -300,6 +300,7 @@ bool CpuMachine::await_cells(PerThread& mine) {
 bool CpuMachine::make_space(gphash::Outcome need, std::uint64_t seen_growth, PerThread& mine) {
   if (need == gphash::Outcome::needs_cell && find_cells(mine)) return true;
   const std::unique_lock lock(geometry_);
+  require_whole();  // another thread's resize may have ended half-way meanwhile
   if (growth_ != seen_growth) return true;
   if (need == gphash::Outcome::needs_cell) return grow_heap(0) || take_back_cells(mine);
   try {
@@ -336,7 +337,7 @@ void CpuMachine::stats(Stats& stats) const {
   const std::shared_lock lock(geometry_);
   stats.space.size = size();
   stats.space.slots = layout().total_slots();
-  const heap::HeapUse use = cells_->use();
+  const heap::HeapUse use = heap_use();
   stats.space.cells = use.used_cells + use.free_cells;
   stats.space.free_cells = use.free_cells;
   stats.pairs.heap_bytes = use.all_slabs * layout().cell_bytes;

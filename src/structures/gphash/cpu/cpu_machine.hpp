@@ -66,6 +66,7 @@ class CpuMachine final : public Machine {
   // short_calls.cpp: calls with few keys
   Caller* this_caller();
   Tally tally_of_callers() const;
+  heap::HeapUse heap_use() const;
   void settle_callers();
   void settle_this_caller();
   void forget_callers();

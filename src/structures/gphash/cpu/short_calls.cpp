@@ -2,6 +2,7 @@
 //
 // The calling thread has announced itself (threads/call_slots.hpp), which excludes whatever a batch excludes by the gates `layout` and
 // `slots`, and keeps what it reads from reuse as an epoch does. What it counts stands in its own entry.
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -68,6 +69,21 @@ Tally CpuMachine::tally_of_callers() const {
     sum.retries += caller->retries.load(std::memory_order_relaxed);
   }
   return sum;
+}
+
+/// How the heap is used. Cells that callers keep for their next calls are free.
+heap::HeapUse CpuMachine::heap_use() const {
+  heap::HeapUse use = cells_->use();
+  for (const std::atomic<Caller*>& entry : callers_) {
+    const Caller* const caller = entry.load(std::memory_order_acquire);
+    if (caller == nullptr) continue;
+    const std::uint64_t unused =
+        std::min(caller->cells.unused(), use.used_cells);  // it may have taken some since `use`
+    use.free_cells += unused;
+    use.used_cells -= unused;
+    use.used_bytes -= std::min(caller->cells.unused_bytes(), use.used_bytes);
+  }
+  return use;
 }
 
 /// Takes the cells of all callers back. The caller holds `geometry_` alone.
