@@ -150,7 +150,8 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", ["micro", "ycsb", "load-factor", "recovery", "pairs", "resize", "layout", "limits", "snapshot"]
+    "command",
+    ["micro", "ycsb", "load-factor", "recovery", "pairs", "python-keys", "resize", "layout", "limits", "snapshot"],
 )
 def test_command_writes_a_result(command: str, written: Path) -> None:
     run(command, "--quick", "--json", str(written))
