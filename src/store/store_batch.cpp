@@ -22,7 +22,7 @@ void begin_pass(Engine& engine, StoreScan& scan, unsigned pass) {
 }  // namespace
 
 void Store::get(const StoreRows& keys, StoreItems& items) const {
-  const store::cpu::Rows rows = impl_->keys_of(keys);
+  const store::cpu::ByteRows rows = impl_->keys_of(keys);
   items.values.reset(rows.size);
   items.flags.assign(rows.size, 0);
   items.cas.assign(rows.size, 0);
@@ -51,7 +51,7 @@ void Store::get(const StoreRows& keys, StoreItems& items) const {
 }
 
 void Store::getk(const StoreRows& keys, StoreCandidates& candidates) const {
-  const store::cpu::Rows rows = impl_->keys_of(keys);
+  const store::cpu::ByteRows rows = impl_->keys_of(keys);
   candidates = {};
   candidates.first.assign(rows.size + 1, 0);
   impl_->use().search([&](Engine& engine) {
@@ -86,8 +86,8 @@ std::size_t Store::set(const StoreRows& keys, const StoreRows& values, std::span
   require_rows("items", items.size(), keys.size, Many::each_or_one_or_none);
   require_rows("statuses", statuses.size(), keys.size, Many::each_or_none);
   for (const ItemOptions& item : items) impl_->require_item(item);
-  const store::cpu::Rows rows = impl_->keys_of(keys);
-  const store::cpu::Rows its = Impl::rows_of(values, [&](std::size_t bytes) { impl_->require_value(bytes); });
+  const store::cpu::ByteRows rows = impl_->keys_of(keys);
+  const store::cpu::ByteRows its = Impl::rows_of(values, [&](std::size_t bytes) { impl_->require_value(bytes); });
   return impl_->use().change(rows.size, [&](Engine& engine) {
     std::size_t failed = 0;
     const auto content = [&](std::size_t row) {
@@ -105,7 +105,7 @@ std::size_t Store::set(const StoreRows& keys, const StoreRows& values, std::span
 
 std::size_t Store::erase(const StoreRows& keys, std::span<StoreStatus> statuses) {
   require_rows("statuses", statuses.size(), keys.size, Many::each_or_none);
-  const store::cpu::Rows rows = impl_->keys_of(keys);
+  const store::cpu::ByteRows rows = impl_->keys_of(keys);
   return impl_->use().change(rows.size, [&](Engine& engine) {
     std::size_t erased = 0;
     engine.erase(rows, [&](std::size_t row, store::Change change) {

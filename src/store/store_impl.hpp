@@ -107,8 +107,8 @@ class Store::Impl : public pool::OpenObject {
   }
   /// Throws InvalidArgument unless row by row each is valid.
   template <class Require>
-  static store::cpu::Rows rows_of(const StoreRows& rows, const Require& require) {
-    const store::cpu::Rows its{static_cast<const std::byte*>(rows.bytes), rows.offsets, rows.size};
+  static store::cpu::ByteRows rows_of(const StoreRows& rows, const Require& require) {
+    const store::cpu::ByteRows its{static_cast<const std::byte*>(rows.bytes), rows.offsets, rows.size};
     for (std::size_t row = 0; row < rows.size; ++row) {
       if (rows.offsets[row + 1] < rows.offsets[row]) {
         throw InvalidArgument("offsets decrease at row " + std::to_string(row) +
@@ -118,7 +118,7 @@ class Store::Impl : public pool::OpenObject {
     }
     return its;
   }
-  store::cpu::Rows keys_of(const StoreRows& keys) const {
+  store::cpu::ByteRows keys_of(const StoreRows& keys) const {
     return rows_of(keys, [&](std::size_t bytes) { require_key(bytes); });
   }
 

@@ -156,7 +156,7 @@ void StoreLease::release(std::size_t row) {
 
 StoreReservation Store::reserve(const StoreRows& keys, std::span<const std::uint64_t> bytes,
                                 std::span<const ItemOptions> items) {
-  const store::cpu::Rows rows = impl_->keys_of(keys);
+  const store::cpu::ByteRows rows = impl_->keys_of(keys);
   require_rows("bytes", bytes.size(), rows.size, Many::each);
   require_rows("items", items.size(), rows.size, Many::each_or_one_or_none);
   for (const std::uint64_t size : bytes) impl_->require_value(size);
@@ -181,7 +181,7 @@ StoreLease Store::lease(const StoreRows& keys) { return lease(keys, false); }
 StoreLease Store::lease_present(const StoreRows& keys) { return lease(keys, true); }
 
 StoreLease Store::lease(const StoreRows& keys, bool ends_at_absent) {
-  const store::cpu::Rows rows = impl_->keys_of(keys);
+  const store::cpu::ByteRows rows = impl_->keys_of(keys);
   auto leased = std::make_unique<StoreLease::Impl>(impl_.pointer(), rows.size);
   const bool fits = impl_->use().search([&](Engine& engine) {
     for (std::size_t row = 0; row < rows.size; ++row) {
@@ -204,7 +204,7 @@ StoreLease Store::lease(const StoreRows& keys, bool ends_at_absent) {
 }
 
 std::size_t Store::lookup(const StoreRows& keys) const {
-  const store::cpu::Rows rows = impl_->keys_of(keys);
+  const store::cpu::ByteRows rows = impl_->keys_of(keys);
   return impl_->use().search([&](Engine& engine) {
     std::size_t present = rows.size;
     const auto nothing = [](std::size_t, const store::Header&, store::State, std::uint64_t, const store::Cell&) {

@@ -93,7 +93,7 @@ TEST_P(Candidates, AreAllItemsOfASignature) {
     bytes += key;
     offsets.push_back(bytes.size());
   }
-  const Rows keys{reinterpret_cast<const std::byte*>(bytes.data()), offsets.data(), kKeys};
+  const ByteRows keys{reinterpret_cast<const std::byte*>(bytes.data()), offsets.data(), kKeys};
   std::vector<std::vector<std::string>> found(kKeys);
   std::string seen;
   engine.read_candidates(

@@ -112,7 +112,7 @@ class Engine::BatchParts : public Engine::Parts {
 };
 
 template <class Copy, class End>
-void Engine::read(const Rows& keys, const Copy& copy, const End& end) {
+void Engine::read(const ByteRows& keys, const Copy& copy, const End& end) {
   BatchParts parts(*this);
   for (std::size_t first = 0; first < keys.size; first += kInFlight) {
     const std::size_t size = std::min(kInFlight, keys.size - first);
@@ -129,7 +129,7 @@ void Engine::read(const Rows& keys, const Copy& copy, const End& end) {
 }
 
 template <class Copy, class Keep, class Restart>
-void Engine::read_candidates(const Rows& keys, const Copy& copy, const Keep& keep, const Restart& restart) {
+void Engine::read_candidates(const ByteRows& keys, const Copy& copy, const Keep& keep, const Restart& restart) {
   BatchParts parts(*this);
   for (std::size_t first = 0; first < keys.size; first += kInFlight) {
     const std::size_t size = std::min(kInFlight, keys.size - first);
@@ -150,7 +150,7 @@ void Engine::read_candidates(const Rows& keys, const Copy& copy, const Keep& kee
 }
 
 template <class ContentOf, class End>
-void Engine::set(const Rows& keys, const ContentOf& content, Condition condition, const End& end) {
+void Engine::set(const ByteRows& keys, const ContentOf& content, Condition condition, const End& end) {
   BatchParts parts(*this);
   for (std::size_t first = 0; first < keys.size; first += kInFlight) {
     const std::size_t size = std::min(kInFlight, keys.size - first);
@@ -160,7 +160,7 @@ void Engine::set(const Rows& keys, const ContentOf& content, Condition condition
 }
 
 template <class End>
-void Engine::erase(const Rows& keys, const End& end) {
+void Engine::erase(const ByteRows& keys, const End& end) {
   BatchParts parts(*this);
   for (std::size_t first = 0; first < keys.size; first += kInFlight) {
     const std::size_t size = std::min(kInFlight, keys.size - first);

@@ -50,7 +50,7 @@ struct Value {
 };
 
 /// Byte strings, one a row: row i is [offsets[i], offsets[i + 1]) of `bytes`.
-struct Rows {
+struct ByteRows {
   const std::byte* bytes = nullptr;
   const std::uint64_t* offsets = nullptr;  ///< (size + 1,)
   std::size_t size = 0;
@@ -130,16 +130,16 @@ class Engine {
   // Batches. Rows take effect in their order; memory is fetched for many of them before it is needed.
   /// `copy(row, header, state, sequence, cell)` as in `read`; `end(row, found)` when the row is done.
   template <class Copy, class End>
-  void read(const Rows& keys, const Copy& copy, const End& end);
+  void read(const ByteRows& keys, const Copy& copy, const End& end);
   /// The items that the index names for each key, whose keys the caller compares: `copy` for one, then `keep(row)` if it counts; `restart(row)` before
   /// those of a row, and again where a change came in between.
   template <class Copy, class Keep, class Restart>
-  void read_candidates(const Rows& keys, const Copy& copy, const Keep& keep, const Restart& restart);
+  void read_candidates(const ByteRows& keys, const Copy& copy, const Keep& keep, const Restart& restart);
   /// `content(row)` and its key; `end(row, change)` when the row is done.
   template <class ContentOf, class End>
-  void set(const Rows& keys, const ContentOf& content, Condition condition, const End& end);
+  void set(const ByteRows& keys, const ContentOf& content, Condition condition, const End& end);
   template <class End>
-  void erase(const Rows& keys, const End& end);
+  void erase(const ByteRows& keys, const End& end);
   class Group;   ///< operations of several kinds: group.hpp
   class Lookup;  ///< many reads, in two steps: group.hpp
 
