@@ -153,6 +153,12 @@ def test_every_bar_finds_its_figure(tmp_path: Path) -> None:
                 for name in OPERATIONS
             ]
         },
+        "flushed-lines": {
+            "rows": [
+                {"scheme": "table", "capacity": "space", "keys_a_call": 65536, "value_bytes": n, "lines_flushed": 1.2}
+                for n in (8, 16)
+            ]
+        },
         "utilisation": {"sizes": [size]},
         "recovery": {
             "by_item": [
