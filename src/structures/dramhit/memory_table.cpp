@@ -20,6 +20,7 @@ constexpr unsigned kMostMemoryThreads = 8;
 constexpr std::size_t kMostOfALine = std::size_t{dramhit::kSlots} * (dramhit::kMostDistance + 1);  // items
 constexpr std::size_t kFewRows = 32;         ///< that run without a thread team
 constexpr std::size_t kLeastRows = 4096;     ///< of a thread; fewer are not worth waking it
+constexpr unsigned kChunksAThread = 8;       ///< of a batch whose rows any thread may run
 constexpr std::size_t kRowsAStop = 1 << 18;  ///< after which a batch asks whether to stop
 
 unsigned threads_of(const MemoryOptions& options) {
@@ -186,18 +187,24 @@ void MemoryTable::Impl::run_rows(const Batch& batch, bool reads_only, std::size_
     };
     return delegation->run(std::cref(run_part));
   }
+  const bool by_any = reads_only || batch.unique;  // thread; then one that begins late, or is slow, does fewer rows
+  std::atomic<std::size_t> untaken{begin};
   const auto run_part = [&](unsigned part, unsigned parts, dramhit::Lane& lane) {
     dramhit::Rows rows = rows_of(batch, begin, end);
     rows.reads_only = reads_only && batch.ops == nullptr;  // else each row has its own answer
-    if (reads_only || batch.unique) {                      // any thread may run any row
-      rows.next = begin + n * part / parts;
-      rows.end = begin + n * (part + 1) / parts;
+    dramhit::Results results = results_of(batch);
+    if (by_any) {
+      const std::size_t chunk = std::max(kLeastRows, n / (std::size_t{kChunksAThread} * parts));
+      for (std::size_t at = untaken.fetch_add(chunk); at < end; at = untaken.fetch_add(chunk)) {
+        rows.next = at;
+        rows.end = std::min(end, at + chunk);
+        lane.submit(rows, results);
+      }
     } else {  // all that is about one key goes to one thread, in array order
       rows.part = part;
       rows.parts = parts;
+      lane.submit(rows, results);
     }
-    dramhit::Results results = results_of(batch);
-    lane.submit(rows, results);
     lane.flush(results);
     add(results);
   };
