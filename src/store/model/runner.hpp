@@ -1,7 +1,9 @@
 // runner.hpp: the operations of a caller of a modelled store, and its recovery.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "store/model/explore.hpp"
@@ -73,6 +75,46 @@ class Runner {
     }
     read = find(operation.key);
     return read == kAbsent ? Change::not_found : Change::touched;
+  }
+
+  /// Makes changes of several keys together.
+  void run_together(std::span<const Operation> operations, std::span<Change> changes) {
+    std::array<Row, kMostKeys> rows;
+    std::array<KeyBytes, kMostKeys> keys;
+    std::array<std::array<std::uint64_t, kMostValueWords>, kMostKeys> values;
+    std::array<std::size_t, kMostKeys> rows_of;  // the operation of each row
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const Operation& operation = operations[i];
+      Row& row = rows[count];
+      keys[count] = {operation.key};
+      row.key = keys[count].key();
+      row.role = operation.op == Op::erase ? Role::erases : operation.op == Op::touch ? Role::states : Role::puts;
+      if (row.role == Role::puts) {
+        row.draft.item.cell = parts_.take(content_of(operation, row.key, values[count].data()).header().words());
+        if (row.draft.item.cell.none()) {
+          changes[i] = Change::no_space;
+          continue;
+        }
+        vacate(parts_.memory(), row.draft.item.cell.words);
+      }
+      rows_of[count++] = i;
+    }
+    const auto decide = [&](std::size_t at, const Current& old, Content& next) {
+      const Operation& operation = operations[rows_of[at]];
+      Row& row = rows[at];
+      if (row.role == Role::erases) return old.is_there() ? Change::erased : Change::not_found;
+      if (row.role == Role::states) {
+        row.state = old.state.with_expiry(operation.number);
+        return old.is_there() ? Change::touched : Change::not_found;
+      }
+      if (operation.op == Op::add && old.is_there()) return Change::exists;
+      for (unsigned i = 0; i < operation.words; ++i) values[at][i] = value_word(operation.number, i);
+      next = content_of(operation, row.key, values[at].data());
+      return old.is_there() ? Change::replaced : Change::inserted;
+    };
+    change_together(parts_, std::span(rows).first(count), decide);
+    for (std::size_t at = 0; at < count; ++at) changes[rows_of[at]] = rows[at].draft.change;
   }
 
   /// Copies an item, for `find`: `found` becomes its state.
@@ -155,15 +197,20 @@ class Runner {
     return change;
   }
 
-  Change put(const Operation& operation) {
-    std::uint64_t value[kMostValueWords] = {};
-    const KeyBytes key{operation.key};
+  static Content content_of(const Operation& operation, const Key& key, const std::uint64_t* value) {
     Content content;
-    content.key = key.key().data;
-    content.key_bytes = key.key().bytes;
+    content.key = key.data;
+    content.key_bytes = key.bytes;
     content.value = reinterpret_cast<const std::byte*>(value);
     content.value_bytes = 8 * operation.words;
     content.expiry = operation.expiry;
+    return content;
+  }
+
+  Change put(const Operation& operation) {
+    std::uint64_t value[kMostValueWords] = {};
+    const KeyBytes key{operation.key};
+    const Content content = content_of(operation, key.key(), value);
     const auto decide = [&](const Current& old, Content& next) {
       if (operation.op == Op::add && old.is_there()) return Change::exists;
       if (operation.op == Op::replace && !old.is_there()) return Change::not_found;

@@ -145,6 +145,22 @@ void ModelParts::remove(Key key, Location location) {
   entry = -1;
 }
 
+/// A batch of the index is not one access: what other callers change may come in between.
+void ModelParts::look_up(std::span<Row> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) looked_up_.at(i) = candidates(rows[i].key);
+}
+
+void ModelParts::exchange(std::span<Row> rows) {
+  for (Row& row : rows) {
+    if (!row.changes) continue;
+    if (row.role == Role::puts) {
+      row.is_named = exchange(row.key, row.old(), row.next());
+    } else {
+      remove(row.key, row.old());
+    }
+  }
+}
+
 Cell ModelParts::take_free(unsigned size_class) {
   for (unsigned line = 0; line < world_.shape().pieces * kPieceLines; ++line) {
     if (world_.volatile_.classes[line / kPieceLines] != static_cast<int>(size_class)) continue;

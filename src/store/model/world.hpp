@@ -6,11 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "heap/slab.hpp"
 #include "proof/world.hpp"
-#include "store/protocol/change.hpp"
 #include "store/protocol/time.hpp"
+#include "store/protocol/together.hpp"
 
 namespace holdfast::store::model {
 
@@ -117,6 +118,10 @@ class ModelParts {
   bool names(Key key, Location location);
   bool exchange(Key key, Location old, Location next);
   void remove(Key key, Location location);
+  static std::uint64_t claim_order(Key key) { return number_of(key); }
+  void look_up(std::span<Row> rows);
+  const Candidates& looked_up(std::size_t row) const { return looked_up_.at(row); }
+  void exchange(std::span<Row> rows);
   Cell take(std::uint64_t words);
   void give(const Cell& cell);
   std::uint64_t draw();
@@ -148,8 +153,9 @@ class ModelParts {
 
   World& world_;
   ModelMemory memory_;
+  std::array<Candidates, kMostKeys> looked_up_;
 };
 
-static_assert(Parts<ModelParts>);
+static_assert(PartsTogether<ModelParts>);
 
 }  // namespace holdfast::store::model
