@@ -7,7 +7,7 @@
 
 #include "holdfast/store.hpp"
 #include "pool/kinds/open_object.hpp"
-#include "store/cpu/batch.hpp"
+#include "store/cpu/rows.hpp"
 #include "store/open_store.hpp"
 
 namespace holdfast {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "holdfast/strings.hpp"
-#include "store/cpu/batch.hpp"
+#include "store/cpu/rows.hpp"
 #include "store/engine_kit.hpp"
 #include "store/store_fixture.hpp"
 
@@ -79,7 +79,7 @@ namespace store::cpu {
 namespace {
 
 class Candidates : public EngineTest {};
-INSTANTIATE_TEST_SUITE_P(Store, Candidates, testing::Values(2u, 32u));
+INSTANTIATE_TEST_SUITE_P(Store, Candidates, testing::Values(2u, 32u, kBatched | 2u, kBatched | 32u));
 
 TEST_P(Candidates, AreAllItemsOfASignature) {
   Heap heap(8);
@@ -109,7 +109,7 @@ TEST_P(Candidates, AreAllItemsOfASignature) {
     all += found[i].size();
     EXPECT_EQ(std::count(found[i].begin(), found[i].end(), "k" + std::to_string(i)), 1) << i;
   }
-  if (GetParam() == 2) {
+  if (bits() == 2) {
     EXPECT_GT(all, kKeys) << "keys with one signature are candidates of each other";
   } else {
     EXPECT_EQ(all, kKeys);

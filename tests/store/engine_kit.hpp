@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "store/cpu/engine.hpp"
+#include "store/stand_in_index.hpp"
 
 namespace holdfast::store::cpu {
 
@@ -26,26 +27,39 @@ struct Heap {
   alignas(64) std::uint64_t record[kRecordWords] = {};
 };
 
+constexpr unsigned kBatched = 0x100;  ///< added to a parameter: over an index that has batches only
+
 /// The parameter: bits of a signature, so that keys collide.
 class EngineTest : public testing::TestWithParam<unsigned> {
  protected:
   /// Of stores of many items, whose signatures must not all be equal: an index does not hold that.
   EngineOptions options_for_many(bool evicts) const {
     EngineOptions many = options(evicts);
-    many.index.signature_bits = std::max(GetParam(), 12u);
+    many.index.signature_bits = std::max(bits(), 12u);
     return many;
   }
   EngineOptions options(bool evicts = false) const {
-    return {.index = {.capacity = 64, .threads = 1, .signature_bits = GetParam(), .huge_pages = false},
-            .evicts = evicts,
-            .grow = {},
-            .clock = [] { return time_now.load(); }};
+    EngineOptions its{.index = {.capacity = 64, .threads = 1, .signature_bits = bits(), .huge_pages = false},
+                      .evicts = evicts,
+                      .grow = {},
+                      .clock = [] { return time_now.load(); }};
+    if ((GetParam() & kBatched) != 0) {
+      its.other_index = [](const cuckoo::cpu::CpuOptions& index) { return std::make_unique<StandInIndex>(index); };
+    }
+    return its;
   }
+  static unsigned bits() { return GetParam() & ~kBatched; }
   static Mapped mapped(Heap& heap) { return {heap.view(), heap.record, 0x1234'5678}; }
   void SetUp() override { time_now = 1000; }
 
   static inline std::atomic<std::uint64_t> time_now = 1000;
 };
+
+/// Of an instance.
+inline std::string name_of(const testing::TestParamInfo<unsigned>& each) {
+  const std::string bits = "signatures_of_" + std::to_string(each.param & ~kBatched) + "_bits";
+  return (each.param & kBatched) != 0 ? bits + "_in_batches" : bits;
+}
 
 inline std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 

@@ -80,7 +80,7 @@ std::string value_of(std::mt19937_64& random) {
 TEST_P(EngineTest, AnswersAsAMapThroughReopenings) {
   Heap heap(12);
   std::map<std::string, std::string> map;
-  std::mt19937_64 random(GetParam());
+  std::mt19937_64 random(bits());
   for (int opening = 0; opening < 6; ++opening) {
     Engine engine(mapped(heap), {}, options());
     EXPECT_EQ(engine.size(), map.size());
@@ -302,8 +302,7 @@ TEST_P(EngineTest, DamageIsReported) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Store, EngineTest, testing::Values(32u, 4u),
-                         [](const auto& each) { return "signatures_of_" + std::to_string(each.param) + "_bits"; });
+INSTANTIATE_TEST_SUITE_P(Store, EngineTest, testing::Values(32u, 4u, kBatched | 4u), name_of);
 
 }  // namespace
 }  // namespace holdfast::store::cpu

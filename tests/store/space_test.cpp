@@ -278,8 +278,7 @@ TEST_P(StoreSpace, EvictionBesideChangesAndSearches) {
   EXPECT_EQ(again.recovered().damaged, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Store, StoreSpace, testing::Values(32u, 4u),
-                         [](const auto& each) { return "signatures_of_" + std::to_string(each.param) + "_bits"; });
+INSTANTIATE_TEST_SUITE_P(Store, StoreSpace, testing::Values(32u, 4u, kBatched | 32u), name_of);
 
 }  // namespace
 }  // namespace holdfast::store::cpu

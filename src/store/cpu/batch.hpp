@@ -1,4 +1,4 @@
-// batch.hpp: batches of a store's operations: 32 rows at a time, so that their misses overlap (Mega-KV §5.1 on a CPU; DRAMHiT §3).
+// batch.hpp: what batches of a store's operations use: 32 rows at a time, so that their misses overlap (Mega-KV §5.1 on a CPU; DRAMHiT §3).
 #pragma once
 
 #include <algorithm>
@@ -110,63 +110,5 @@ class Engine::BatchParts : public Engine::Parts {
   std::array<Cell, kInFlight> given_cells_;
   std::size_t given_ = 0;
 };
-
-template <class Copy, class End>
-void Engine::read(const ByteRows& keys, const Copy& copy, const End& end) {
-  BatchParts parts(*this);
-  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
-    const std::size_t size = std::min(kInFlight, keys.size - first);
-    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
-    for (std::size_t i = 0; i < size; ++i) {
-      const Cell found = find(parts, parts.key(i), parts.begun(), parts.fetched(i),
-                              [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
-                                return copy(first + i, header, state, sequence, cell);
-                              });
-      if (!found.none()) cells_.mark(found.location);
-      end(first + i, !found.none());
-    }
-  }
-}
-
-template <class Copy, class Keep, class Restart>
-void Engine::read_candidates(const ByteRows& keys, const Copy& copy, const Keep& keep, const Restart& restart) {
-  BatchParts parts(*this);
-  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
-    const std::size_t size = std::min(kInFlight, keys.size - first);
-    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
-    for (std::size_t i = 0; i < size; ++i) {
-      Location read;
-      const auto note = [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
-        read = cell.location;
-        return copy(header, state, sequence, cell);
-      };
-      const auto kept = [&] {
-        cells_.mark(read);
-        keep(first + i);
-      };
-      find_candidates(parts, parts.key(i), parts.begun(), parts.fetched(i), note, kept, [&] { restart(first + i); });
-    }
-  }
-}
-
-template <class ContentOf, class End>
-void Engine::set(const ByteRows& keys, const ContentOf& content, Condition condition, const End& end) {
-  BatchParts parts(*this);
-  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
-    const std::size_t size = std::min(kInFlight, keys.size - first);
-    parts.fetch(keys, first, size, [&](std::size_t row) { return content(row).header().words(); });
-    for (std::size_t i = 0; i < size; ++i) end(first + i, set(parts, parts.key(i), content(first + i), condition, 0));
-  }
-}
-
-template <class End>
-void Engine::erase(const ByteRows& keys, const End& end) {
-  BatchParts parts(*this);
-  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
-    const std::size_t size = std::min(kInFlight, keys.size - first);
-    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
-    for (std::size_t i = 0; i < size; ++i) end(first + i, store::erase(parts, parts.key(i)));
-  }
-}
 
 }  // namespace holdfast::store::cpu

@@ -215,6 +215,17 @@ std::vector<Cell> CellSpace::cells_of(std::uint64_t piece, std::uint64_t generat
   return pieces_[piece].used && pieces_[piece].generation >= generation ? all_cells(piece) : std::vector<Cell>();
 }
 
+std::vector<Cell> CellSpace::used_cells_of(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Cell> cells;
+  const Piece& piece = pieces_[number];
+  if (!piece.used || piece.free.all()) return cells;
+  for (std::uint32_t index = 0; index < cells_in(piece.entry.size_class()); ++index) {
+    if (!piece.free.has(index)) cells.push_back(cell_of(number, index));
+  }
+  return cells;
+}
+
 /// The piece has no item: its class looks there no more, and its locations lie nowhere. Its entry still names its place, which no other
 /// piece gets meanwhile: a class that needs a piece takes such a one first.
 void CellSpace::release_piece(std::uint64_t number) {

@@ -60,6 +60,9 @@ class CellSpace {
   /// Those of a piece; none if it has no class, or if none was taken from it since that generation began.
   std::vector<Cell> cells_of(std::uint64_t piece, std::uint64_t generation = 0) const;
 
+  /// Those that are not free.
+  std::vector<Cell> used_cells_of(std::uint64_t piece) const;
+
   /// Of recovery: takes over what the entry of a piece says; its cells are neither free nor taken until `set_free` or `give` says so of some. False: the
   /// entry is damaged, and the piece is left alone.
   bool enter(std::uint64_t piece, PieceWord entry);

@@ -1,7 +1,6 @@
 // engine.cpp: what the protocol uses on the CPU, and the operations.
 #include "store/cpu/engine.hpp"
 
-#include <charconv>
 #include <cstring>
 #include <string>
 
@@ -19,6 +18,7 @@ Engine::Engine(const Mapped& mapped, const pool::Persist& persist, const EngineO
       cells_(mapped.heap),
       slabs_(mapped.heap.count) {
   recover();
+  if (options_.other_index) use_other_index();
 }
 
 Key Engine::key_of(const std::byte* key, std::size_t bytes) const {
@@ -33,22 +33,6 @@ Change Engine::set(const Content& content, Condition condition, std::uint64_t ca
   const Key key = key_of(content.key, content.key_bytes);
   return set(parts, key, content, condition, cas);
 }
-
-namespace {
-
-/// A new item like `old`, but for its value.
-Content like(const Current& old, const Key& key, const std::byte* value, std::size_t bytes) {
-  Content next;
-  next.key = key.data;
-  next.key_bytes = key.bytes;
-  next.value = value;
-  next.value_bytes = static_cast<std::uint32_t>(bytes);
-  next.flags = old.header.flags;
-  next.expiry = old.state.expiry();
-  return next;
-}
-
-}  // namespace
 
 Change Engine::extend(std::span<const std::byte> key, std::span<const std::byte> added, bool before,
                       std::uint32_t most_bytes) {
@@ -74,7 +58,7 @@ Change Engine::extend(std::span<const std::byte> key, std::span<const std::byte>
       if (too_long || old.header.chunks != 0 || bytes > guess) return Change::larger;
       copy_value(old.header, old.sequence, old.cell, value.data() + (before ? added.size() : 0));
       std::memcpy(value.data() + (before ? 0 : old.header.value_bytes), added.data(), added.size());
-      next = like(old, its, value.data(), bytes);
+      next = content_like(old, its, value.data(), bytes);
       return Change::replaced;
     });
     if (change != Change::larger || too_long) return change;
@@ -110,24 +94,11 @@ Change Engine::extend_large(const Key& key, const Value& seen, std::span<const s
 }
 
 Change Engine::add(std::span<const std::byte> key, std::uint64_t by, bool subtract, std::uint64_t& result) {
-  constexpr std::size_t kDigits = 20;
   Parts parts(*this);
   const Key its = key_of(key);
-  char digits[kDigits];
-  const Header header{0, kDigits, its.bytes, false, 0};
-  return put(parts, its, header.words(), [&](const Current& old, Content& next) {
-    if (!old.is_there()) return Change::not_found;
-    if (old.header.value_bytes > kDigits || old.header.value_bytes == 0) return Change::mismatch;
-    copy_value(old.header, old.sequence, old.cell, reinterpret_cast<std::byte*>(digits));
-    std::uint64_t value = 0;
-    const char* const end = digits + old.header.value_bytes;
-    const auto read = std::from_chars(digits, end, value);
-    if (read.ec != std::errc() || read.ptr != end) return Change::mismatch;
-    result = !subtract ? value + by : value < by ? 0 : value - by;
-    const auto written = std::to_chars(digits, digits + kDigits, result);
-    next = like(old, its, reinterpret_cast<const std::byte*>(digits), static_cast<std::size_t>(written.ptr - digits));
-    return Change::replaced;
-  });
+  Digits digits;
+  const Header header{0, digits.size(), its.bytes, false, 0};
+  return put(parts, its, header.words(), Counting{*this, its, by, subtract, result, digits});
 }
 
 Change Engine::erase(std::span<const std::byte> key, std::uint64_t cas) {

@@ -15,8 +15,8 @@
 #include "store/cpu/cell_space.hpp"
 #include "store/cpu/claims.hpp"
 #include "store/cpu/counters.hpp"
+#include "store/cpu/engine_index.hpp"
 #include "store/protocol/recover.hpp"
-#include "structures/cuckoo/cpu/cpu_index.hpp"
 
 namespace holdfast::store::cpu {
 
@@ -36,6 +36,8 @@ struct EngineOptions {
   std::function<std::uint64_t()> grow = {};
   WallClock clock = wall_clock;
   std::function<void()> require_whole = {};  ///< throws where the memory of the heap has been lost
+  /// Makes the index, from then on the CPU's if it fails. None: the CPU's from the beginning.
+  std::function<std::unique_ptr<cuckoo::AnyIndex>(const cuckoo::cpu::CpuOptions&)> other_index = {};
   std::function<void()> changing = {};  ///< called before time, which passes in searches too, changes what is stored
 };
 
@@ -71,14 +73,15 @@ enum class Condition : std::uint8_t {
 /// Thread-safe. Every change is durable when its call returns; a search sees the state before or after it.
 class Engine {
  public:
-  /// Opens a store: rebuilds the index from its items. Throws NoSpace (memory for the index), PoolCorrupt (the record is damaged).
+  /// Opens a store: rebuilds the index from its items. Throws NoSpace (memory for the index), PoolCorrupt (the record is damaged), DeviceError
+  /// (another index than the CPU's cannot be made).
   Engine(const Mapped& mapped, const pool::Persist& persist, const EngineOptions& options);
 
   const Recovered& recovered() const { return recovered_; }
-  std::uint64_t size() const {
+  std::uint64_t size() {
     return index_.size();
   }  ///< items, with those that have expired and whose memory was not needed yet
-  const cuckoo::cpu::CpuIndex& index() const { return index_; }
+  EngineIndex& index() { return index_; }
   std::uint64_t free_pieces() const { return cells_.free_pieces(); }
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
@@ -127,7 +130,7 @@ class Engine {
     return static_cast<unsigned>((value_bytes + 8 * chunk_words() - 1) / (8 * chunk_words()));
   }
 
-  // Batches. Rows take effect in their order; memory is fetched for many of them before it is needed.
+  // Batches. ByteRows take effect in their order; memory is fetched for many of them before it is needed.
   /// `copy(row, header, state, sequence, cell)` as in `read`; `end(row, found)` when the row is done.
   template <class Copy, class End>
   void read(const ByteRows& keys, const Copy& copy, const End& end);
@@ -140,8 +143,9 @@ class Engine {
   void set(const ByteRows& keys, const ContentOf& content, Condition condition, const End& end);
   template <class End>
   void erase(const ByteRows& keys, const End& end);
-  class Group;   ///< operations of several kinds: group.hpp
-  class Lookup;  ///< many reads, in two steps: group.hpp
+  class Group;     ///< operations of several kinds: group.hpp
+  class Lookup;    ///< many reads, in two steps: group.hpp
+  class Together;  ///< changes of several keys, whose exchanges are one batch of the index: together.hpp
 
   // Values in place.
   /// Cells for a new item of `content`, whose value is not read. None: there is no memory.
@@ -186,6 +190,7 @@ class Engine {
  private:
   class Parts;
   class BatchParts;
+  struct Setting;
   static constexpr std::size_t kInFlight = 32;  ///< rows whose memory is fetched at once
   void copy_words(const std::uint64_t* from, std::uint64_t bytes, std::byte* to) const {
     for (std::uint64_t i = 0; i < bytes / 8; ++i) {
@@ -200,7 +205,21 @@ class Engine {
   Key key_of(const std::byte* key, std::size_t bytes) const;
   template <class P>
   Change set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas);
+  template <class P>
+  NewItem begin_item(P& parts, const Content& content);
+  struct Counting;
+  template <class Copy, class End>
+  void read_looked_up(const ByteRows& keys, const Copy& copy, const End& end);
+  template <class ContentOf, class End>
+  void set_together(const ByteRows& keys, const ContentOf& content, Condition condition, const End& end);
+  template <class End>
+  void erase_together(const ByteRows& keys, const End& end);
   struct Finding;
+  struct Entries;
+  Entries entries();
+  void use_other_index();
+  void rebuild(cuckoo::cpu::CpuIndex& index);
+  void enter_newest(cuckoo::cpu::CpuIndex& index, const cuckoo::cpu::Row& row);
   void recover();
   void look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::cpu::FreshRows& rows, Finding& finding);
   Key key_in(const std::uint64_t* cell, const Header& header) const;
@@ -221,10 +240,11 @@ class Engine {
   const EngineOptions options_;
   const Memory memory_;
   Counters counters_;
-  cuckoo::cpu::CpuIndex index_;
+  EngineIndex index_;
   CellSpace cells_;
   Claims claims_;
   Recovered recovered_;
+  Moment opened_;  ///< what was over then has no entry in the index
   std::vector<std::uint64_t> damaged_pieces_;
   std::atomic<std::uint64_t> slabs_, evicted_ = 0, reclaimed_to_ = 0;
   std::mutex growing_;

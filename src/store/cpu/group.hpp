@@ -1,6 +1,11 @@
 // group.hpp: a few operations of any kinds: their memory is fetched together, and they are executed one by one.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
 #include "store/cpu/batch.hpp"
 
 namespace holdfast::store::cpu {
@@ -42,10 +47,12 @@ class Engine::Lookup {
   void look_up(Engine& engine, const Keys& keys, std::size_t size) {
     engine_ = &engine;
     begun_ = engine.counters_.moment();
+    again_.clear();
     hashes_.resize(size);
     locations_.resize(size);
     for (std::size_t i = 0; i < size; ++i) hashes_[i] = engine.key_of(keys[i]).hash;
-    std::as_const(engine.index_).search(hashes_, locations_);
+    engine.index_.search(hashes_, locations_);
+    if (engine.index_.is_batched()) share_locations();
   }
   /// Fetches memory of rows that `read` needs next, when it is at `row`.
   void fetch(std::size_t row) const {
@@ -77,10 +84,35 @@ class Engine::Lookup {
     if (!found.none()) engine_->cells_.mark(found.location);
     return !found.none();
   }
+  /// The same of rows that are read in their order, one batch alone.
+  template <class Copy>
+  bool read_in_order(std::size_t row, std::span<const std::byte> key, const Copy& copy) {
+    const bool looked = std::find(again_.begin(), again_.end(), hashes_[row]) != again_.end();
+    bool looks_again = looked;
+    const bool found = read(row, key, looks_again, copy);
+    if (looks_again && !looked) again_.push_back(hashes_[row]);
+    return found;
+  }
 
  private:
+  /// Such an index answers rows in any order: a later row of a key must not be told an older location than an earlier one.
+  void share_locations() {
+    first_.assign(std::bit_ceil(2 * hashes_.size() + 1), kNoRow);
+    for (std::uint32_t row = 0; row < hashes_.size(); ++row) {
+      std::size_t at = hashes_[row] % first_.size();
+      while (first_[at] != kNoRow && hashes_[first_[at]] != hashes_[row]) {  // ends: half of the places are free
+        at = (at + 1) % first_.size();
+      }
+      if (first_[at] == kNoRow) first_[at] = row;
+      locations_[row] = locations_[first_[at]];
+    }
+  }
+
+  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
   Engine* engine_ = nullptr;
   Moment begun_;
+  std::vector<cuckoo::Hash> again_;   ///< of keys that were looked up again
+  std::vector<std::uint32_t> first_;  ///< by hash: the first row that has it
   std::vector<cuckoo::Hash> hashes_;
   std::vector<cuckoo::Location> locations_;
 };

@@ -1,6 +1,9 @@
 // parts.hpp: what the protocol of changes and searches uses on the CPU (protocol/change.hpp).
 #pragma once
 
+#include <array>
+#include <charconv>
+
 #include "core/hash.hpp"
 #include "store/cpu/engine.hpp"
 #include "store/protocol/evict.hpp"
@@ -16,6 +19,7 @@ class Engine::Parts {
   void claim(const Key& key) { engine_.claims_.claim(key.hash); }
   void release(const Key& key) { engine_.claims_.release(key.hash); }
   bool claimed(const Key& key) { return engine_.claims_.claimed(key.hash); }
+  std::uint64_t claim_order(const Key& key) const { return engine_.claims_.number_of(key.hash); }
 
   struct Candidates {
     unsigned size = 0;
@@ -71,27 +75,90 @@ class Engine::Parts {
   unsigned looks_ = 0;
 };
 
-template <class P>
-Change Engine::set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas) {
-  const auto decide = [&](const Current& old, Content& next) {
+/// What becomes of a key that is set.
+struct Engine::Setting {
+  const Memory& memory;
+  const Content& content;
+  Condition condition;
+  std::uint64_t cas;
+
+  Change operator()(const Current& old, Content& next) const {
     const bool there = old.is_there();
     if (there && condition == Condition::absent) return Change::exists;
     if (!there && (condition == Condition::present || condition == Condition::cas)) return Change::not_found;
-    if (condition == Condition::cas && old.cas(memory_) != cas) return Change::mismatch;
+    if (condition == Condition::cas && old.cas(memory) != cas) return Change::mismatch;
     next = content;
     return there ? Change::replaced : Change::inserted;
-  };
-  const std::uint64_t words = content.header().words();
-  if (8 * words <= mapped_.heap.slab_bytes()) return put(parts, key, words, decide);
+  }
+};
+
+/// A new item like `old`, but for its value.
+inline Content content_like(const Current& old, const Key& key, const std::byte* value, std::size_t bytes) {
+  Content next;
+  next.key = key.data;
+  next.key_bytes = key.bytes;
+  next.value = value;
+  next.value_bytes = static_cast<std::uint32_t>(bytes);
+  next.flags = old.header.flags;
+  next.expiry = old.state.expiry();
+  return next;
+}
+
+/// A decimal number below 2^64.
+using Digits = std::array<char, 20>;
+
+/// What becomes of a key whose value, a number, is changed. `result` becomes the new one.
+struct Engine::Counting {
+  const Engine& engine;
+  const Key& key;
+  std::uint64_t by;
+  bool subtracts;
+  std::uint64_t& result;
+  Digits& digits;  ///< where the content is
+
+  Change operator()(const Current& old, Content& next) const {
+    if (!old.is_there()) return Change::not_found;
+    if (old.header.value_bytes > digits.size() || old.header.value_bytes == 0) return Change::mismatch;
+    engine.copy_value(old.header, old.sequence, old.cell, reinterpret_cast<std::byte*>(digits.data()));
+    std::uint64_t value = 0;
+    const char* const end = digits.data() + old.header.value_bytes;
+    const auto read = std::from_chars(digits.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end) return Change::mismatch;
+    result = !subtracts ? value + by : value < by ? 0 : value - by;
+    const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), result);
+    next = content_like(old, key, reinterpret_cast<const std::byte*>(digits.data()),
+                        static_cast<std::size_t>(written.ptr - digits.data()));
+    return Change::replaced;
+  }
+};
+
+/// Cells for the content, and in them the value if that is large. None: there is no memory.
+template <class P>
+NewItem Engine::begin_item(P& parts, const Content& content) {
   NewItem item;
-  if (!reserve_item(parts, content, chunks_of(content.value_bytes), item)) return Change::no_space;
+  const std::uint64_t words = content.header().words();
+  if (8 * words <= mapped_.heap.slab_bytes()) {
+    item.cell = parts.take(words);
+    if (!item.cell.none()) vacate(memory_, item.cell.words);
+    return item;
+  }
+  if (!reserve_item(parts, content, chunks_of(content.value_bytes), item)) return {};
   visit_value(parts, item, [&](std::uint64_t* to, std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       memory_.store(to + i, padded_word(content.value, content.value_bytes, first + i));
     }
   });
   sum_item(parts, item);
-  return put(parts, key, item, decide);
+  return item;
+}
+
+template <class P>
+Change Engine::set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas) {
+  const Setting decide{memory_, content, condition, cas};
+  const std::uint64_t words = content.header().words();
+  if (8 * words <= mapped_.heap.slab_bytes()) return put(parts, key, words, decide);
+  const NewItem item = begin_item(parts, content);
+  return item.cell.none() ? Change::no_space : put(parts, key, item, decide);
 }
 
 template <class Copy>

@@ -65,12 +65,12 @@ void Engine::recover() {
   }
   static_assert(store::Parts<Parts>);
   Parts parts(*this);
-  const Moment moment = counters_.moment();
+  const Moment moment = opened_ = counters_.moment();
   const unsigned threads = std::max(1u, options_.index.threads);
   std::vector<Finding> findings(threads);
   std::vector<cuckoo::cpu::FreshRows> rows;
   const std::uint64_t cells = cells_.cells();
-  for (unsigned i = 0; i < threads; ++i) rows.emplace_back(cells, index_.part_bits(cells));
+  for (unsigned i = 0; i < threads; ++i) rows.emplace_back(cells, index_.cpu().part_bits(cells));
   std::atomic<std::uint64_t> next = 0;
   threads::ThreadTeam(threads).run(threads, [&](unsigned i, unsigned) {
     for (std::uint64_t piece; (piece = next.fetch_add(1)) < mapped_.heap.count;) {
@@ -81,7 +81,7 @@ void Engine::recover() {
     for (const Location chunk : finding.chunks) cells_.take_back(chunk);
     recovered_ += finding.recovered;
   }
-  const std::vector<cuckoo::cpu::Row> again = index_.fill(rows);
+  const std::vector<cuckoo::cpu::Row> again = index_.cpu().fill(rows);
   rows.clear();
   recovered_.items = index_.size();
   for (const auto& row : again) {

@@ -54,15 +54,15 @@ double measured_cycle_us(Shared& shared, double rate, double reads) {
       engine.index().search(std::span(hashes).first(rows), std::span(locations).first(rows));
     });
   });
-  cuckoo::cpu::CpuIndex index({.capacity = 4 * kLarge});
+  const auto index = shared.store.search([](cpu::Engine& engine) { return engine.index().another(4 * kLarge); });
   std::vector<cuckoo::Outcome> outcomes(kLarge);
   for (std::size_t i = 0; i < kLarge; ++i) locations[i] = static_cast<cuckoo::Location>(i);
   const BatchTime change = time_of([&](std::size_t rows) {
     const auto some = std::span<const cuckoo::Hash>(hashes).first(rows);
     const auto its = std::span<const cuckoo::Location>(locations).first(rows);
     const auto ends = std::span(outcomes).first(rows);
-    index.exchange(some, std::span<const cuckoo::Location>(none).first(rows), its, ends);
-    index.erase(some, its, ends);
+    index->exchange(some, std::span<const cuckoo::Location>(none).first(rows), its, ends);
+    index->erase(some, its, ends);
   });
   return std::clamp(least_cycle_us(search, change, rate, reads), kLeastCycle, kMostCycle);
 }

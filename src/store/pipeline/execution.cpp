@@ -2,6 +2,7 @@
 #include "store/pipeline/execution.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "store/store_impl.hpp"
 
@@ -23,6 +24,30 @@ Condition condition_of(StoreOp op) {
 }
 Content content_of(const StoreRequest& request) {
   return holdfast::content_of(bytes_of(request.key), bytes_of(request.value), request.item);
+}
+
+cpu::Ask ask_of(const StoreRequest& request) {
+  using Kind = cpu::Ask::Kind;
+  cpu::Ask ask;
+  ask.content = content_of(request);
+  ask.condition = condition_of(request.op);
+  ask.cas = ask.number = request.number;
+  ask.subtracts = request.op == StoreOp::decrement;
+  switch (request.op) {
+    case StoreOp::get: ask.kind = Kind::read; break;
+    case StoreOp::append:
+    case StoreOp::prepend: ask.kind = Kind::single; break;
+    case StoreOp::increment:
+    case StoreOp::decrement: ask.kind = Kind::count; break;
+    case StoreOp::erase: ask.kind = Kind::erase; break;
+    case StoreOp::touch:
+    case StoreOp::mark_stale:
+      ask.kind = request.op == StoreOp::touch ? Kind::touch : Kind::mark_stale;
+      ask.number = request.item.expiry;
+      break;
+    default: ask.kind = Kind::set;
+  }
+  return ask;
 }
 
 }  // namespace
@@ -93,6 +118,7 @@ void Execution::fail(std::span<const Item> items, bool reads_too) {
 }
 
 void Execution::execute(Engine& engine, std::span<const Item> items) {
+  if (engine.index().is_batched()) return execute_together(engine, items);
   Engine::Group group(engine);
   while (!items.empty()) {
     const auto some = items.first(std::min(items.size(), Engine::Group::kMost));
@@ -123,6 +149,28 @@ void Execution::execute(Engine& engine, std::span<const Item> items, Engine::Loo
     read(engine, items[i], [&](const auto& copy) { return lookup.read(i, keys[i], looks_again, copy); });
     if (looks_again) last = lookup_;
   }
+}
+
+/// By an index that answers large batches.
+void Execution::execute_together(Engine& engine, std::span<const Item> items) {
+  std::vector<Item> open;
+  std::copy_if(items.begin(), items.end(), std::back_inserter(open),
+               [](const Item& item) { return !item.batch->error_; });
+  const auto answer = [&](std::size_t i, Change change, std::uint64_t number) {
+    StoreAnswer& its = open[i].batch->rows_[open[i].row].answer;
+    its.number = number;
+    its.status = status_of(change);
+    shows(*open[i].batch, engine.newest());
+  };
+  const auto single = [&](std::size_t i) {
+    const StoreRequest& request = request_of(open[i]);
+    const bool before = request.op == StoreOp::prepend;
+    const std::uint32_t most = shared_.store.options().max_value_bytes;
+    answer(i, engine.extend(bytes_of(request.key), bytes_of(request.value), before, most), 0);
+  };
+  Engine::Together(engine).run(
+      open.size(), [&](std::size_t i) { return ask_of(request_of(open[i])); }, answer,
+      [&](std::size_t i, const auto& find) { read(engine, open[i], find); }, single);
 }
 
 /// `read(copy)`: whether the key has an item.

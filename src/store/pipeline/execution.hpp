@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "store/cpu/group.hpp"
+#include "store/cpu/together.hpp"
 #include "store/pipeline/sources.hpp"
 
 namespace holdfast::store::pipeline {
@@ -44,6 +44,7 @@ class Execution {
   void fail(std::span<const Item> items, bool reads_too);
   void execute(cpu::Engine& engine, std::span<const Item> items);
   void execute(cpu::Engine& engine, std::span<const Item> items, cpu::Engine::Lookup& lookup);
+  void execute_together(cpu::Engine& engine, std::span<const Item> items);
   template <class Read>
   void read(cpu::Engine& engine, const Item& item, const Read& read);
   void change(cpu::Engine& engine, cpu::Engine::Group& group, std::size_t at, const Item& item);

@@ -114,39 +114,41 @@ struct Current {
   }
 };
 
-/// Under the claim: the item stays, though cells of other keys with its signature may change. `candidates`: what the index named for the key,
-/// under the claim, at `moment` or later.
+/// Looks for the item of a claimed key in the cells that the index named under the claim, at `moment` or later. False: again, for a cell of another
+/// key with this signature has changed, or the item's time has come.
 template <Parts P, class Candidates>
-HOLDFAST_BOTH Current current(P& parts, const Key& key, Moment moment, Candidates candidates) {
+HOLDFAST_BOTH bool find_current(P& parts, const Key& key, const Moment& moment, const Candidates& candidates,
+                                Current& found) {
+  bool again = false;
+  for (unsigned i = 0; i < candidates.size; ++i) {
+    found = {candidates.cells[i], {}, {}, 0, false, moment.flushed};
+    const Seen seen = read(parts.memory(), found.cell, key.data, key.bytes, found.sequence,
+                           [&](const Header& header, State state, std::uint64_t, const Cell&) {
+                             found.header = header;
+                             found.state = state;
+                             return true;
+                           });
+    if (seen == Seen::item) {
+      found.is_over = moment.is_over(found.state, found.sequence);
+      if (found.is_over || found.state.expiry() == 0 || !parts.reaches(found.state.expiry())) return true;
+      again = true;
+    }
+    again = again || seen == Seen::changed;
+  }
+  found = {{}, {}, {}, 0, false, moment.flushed};
+  return !again;
+}
+
+/// Under the claim: the item stays, though cells of other keys with its signature may change.
+template <Parts P>
+HOLDFAST_BOTH Current current(P& parts, const Key& key) {
+  Current found;
   for (
       ;
       ;) {  // each round but the last follows a change of another key with this signature, or the end of the item's time
-    bool again = false;
-    for (unsigned i = 0; i < candidates.size; ++i) {
-      Current found{candidates.cells[i], {}, {}, 0, false, moment.flushed};
-      const Seen seen = read(parts.memory(), found.cell, key.data, key.bytes, found.sequence,
-                             [&](const Header& header, State state, std::uint64_t, const Cell&) {
-                               found.header = header;
-                               found.state = state;
-                               return true;
-                             });
-      if (seen == Seen::item) {
-        found.is_over = moment.is_over(found.state, found.sequence);
-        if (found.is_over || found.state.expiry() == 0 || !parts.reaches(found.state.expiry())) return found;
-        again = true;
-      }
-      again = again || seen == Seen::changed;
-    }
-    if (!again) return {{}, {}, {}, 0, false, moment.flushed};
-    moment = parts.moment();
-    candidates = parts.candidates(key);
+    const Moment moment = parts.moment();
+    if (find_current(parts, key, moment, parts.candidates(key), found)) return found;
   }
-}
-
-template <Parts P>
-HOLDFAST_BOTH Current current(P& parts, const Key& key) {
-  const Moment moment = parts.moment();
-  return current(parts, key, moment, parts.candidates(key));
 }
 
 /// Free, with its chunks: the cell of an item that is durably dead.
@@ -250,9 +252,7 @@ HOLDFAST_BOTH Change end_put(P& parts, const Draft& draft, bool is_named, const 
 /// new item; otherwise the answer, and nothing changes. It fills in `content`, whose key is `key`, unless the item is filled already. If the
 /// content needs a larger cell, `larger` is the answer. Unless the key gets the item, its cells are free afterwards.
 template <Parts P, class Decide>
-HOLDFAST_BOTH Change put(P& parts, const Key& key, const NewItem& item, const Decide& decide) {
-  Draft draft;
-  draft.item = item;
+HOLDFAST_BOTH Change put(P& parts, const Key& key, Draft& draft, const Decide& decide) {
   begin_put(parts, key, draft, decide);
   Claim<P> claim(parts, key);
   if (!commit_put(
@@ -265,14 +265,21 @@ HOLDFAST_BOTH Change put(P& parts, const Key& key, const NewItem& item, const De
   return end_put(parts, draft, is_named, [&] { claim.end(); });
 }
 
+template <Parts P, class Decide>
+HOLDFAST_BOTH Change put(P& parts, const Key& key, const NewItem& item, const Decide& decide) {
+  Draft draft;
+  draft.item = item;
+  return put(parts, key, draft, decide);
+}
+
 /// The same, of one cell of `words` words, which is taken first: no_space. Where the content depends on what the key has, `words` is a guess.
 template <Parts P, class Decide>
 HOLDFAST_BOTH Change put(P& parts, const Key& key, std::uint64_t words, const Decide& decide) {
-  NewItem item;
-  item.cell = parts.take(words);
-  if (item.cell.none()) return Change::no_space;
-  vacate(parts.memory(), item.cell.words);
-  return put(parts, key, item, decide);
+  Draft draft;
+  draft.item.cell = parts.take(words);
+  if (draft.item.cell.none()) return Change::no_space;
+  vacate(parts.memory(), draft.item.cell.words);
+  return put(parts, key, draft, decide);
 }
 
 /// Takes the cells of a new item and writes its header and its key. `content.value` is not read: the caller writes the value next, and then

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "store/protocol/change.hpp"
 
@@ -120,9 +121,10 @@ HOLDFAST_BOTH void change_together(P& parts, std::span<Row> rows, const Decide& 
     Row& row = rows[i];
     bool first = true;
     const auto look = [&] {
-      if (!first) return current(parts, row.key);
-      first = false;
-      return current(parts, row.key, moment, parts.looked_up(i));
+      Current found;
+      const bool looks = std::exchange(first, false);
+      const bool is_found = looks && find_current(parts, row.key, moment, parts.looked_up(i), found);
+      return is_found ? found : current(parts, row.key);
     };
     commit_row(parts, row, look, decide_row(i));
     if (!parts.memory().keeps(Step::hold_claims)) claims.end(row);

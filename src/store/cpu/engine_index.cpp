@@ -1,0 +1,135 @@
+// engine_index.cpp: an index other than the CPU's, and what happens when it fails.
+//
+// When it fails, its entries are gone, and changes are under way: an item is committed and not named yet, or dead and named still. Their threads
+// hold the claims and wait at the gate. The CPU's index is built from the headers, the newest item of each key; then each thread makes its call
+// again. So an exchange may find its item named already, and a removal may find nothing.
+#include "store/cpu/engine_index.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "core/both.hpp"
+#include "holdfast/error.hpp"
+
+namespace holdfast::store::cpu {
+
+using cuckoo::Candidates;
+using cuckoo::Hash;
+using cuckoo::kNone;
+using cuckoo::Location;
+using cuckoo::Outcome;
+
+void EngineIndex::use(std::unique_ptr<cuckoo::AnyIndex> other, Rebuild rebuild) {
+  HOLDFAST_ASSERT(is_direct());
+  other_ = std::move(other);
+  rebuild_ = std::move(rebuild);
+  cuckoo::cpu::CpuOptions empty = options_;
+  empty.capacity = 0;
+  cpu_.emplace(empty);
+  mode_.store(Mode::batched, std::memory_order_release);
+}
+
+std::string EngineIndex::failure() const {
+  return mode_.load(std::memory_order_acquire) == Mode::fallen ? failure_ : std::string();
+}
+
+void EngineIndex::require_any() const {
+  if (mode_.load(std::memory_order_acquire) != Mode::lost) return;
+  throw NoSpace("the index of the store has failed (" + failure_ +
+                "), and there is no memory for another one: close the store, free memory, and open it again");
+}
+
+/// False: the CPU's is to be used.
+bool EngineIndex::by_other(const Use& use) {
+  std::string why;
+  {
+    const std::shared_lock inside(gate_);
+    if (!is_batched()) {
+      require_any();
+      return false;
+    }
+    try {
+      use(*other_);
+      return true;
+    } catch (const DeviceError& error) {
+      why = error.what();
+    }
+  }
+  fall_back(why);
+  return false;
+}
+
+void EngineIndex::fall_back(const std::string& why) {
+  const std::unique_lock alone(gate_);
+  require_any();
+  if (!is_batched()) return;  // another thread was first
+  failure_ = why;
+  try {
+    cpu_.emplace(options_);
+    rebuild_(*cpu_);
+  } catch (
+      ...) {  // without an index, items whose changes are under way cannot be told from others: only an opening can
+    mode_.store(Mode::lost, std::memory_order_release);
+    require_any();
+  }
+  mode_.store(Mode::fallen, std::memory_order_release);
+}
+
+std::uint64_t EngineIndex::size() {
+  std::uint64_t size = 0;
+  const bool is_other = !is_direct() && by_other([&](cuckoo::AnyIndex& index) { size = index.size(); });
+  return is_other ? size : cpu_->size();
+}
+
+std::unique_ptr<cuckoo::AnyIndex> EngineIndex::another(std::uint64_t capacity) {
+  std::unique_ptr<cuckoo::AnyIndex> made;
+  if (!is_direct() && by_other([&](cuckoo::AnyIndex& index) { made = index.another(capacity); })) return made;
+  cuckoo::cpu::CpuOptions options = options_;
+  options.capacity = capacity;
+  return std::make_unique<cuckoo::AnyIndexOf<cuckoo::cpu::CpuIndex, cuckoo::cpu::CpuOptions>>(options);
+}
+
+void EngineIndex::search_otherwise(std::span<const Hash> hashes, std::span<Location> locations) {
+  if (by_other([&](cuckoo::AnyIndex& index) { index.search(hashes, locations); })) return;
+  cpu_->search(hashes, locations);
+}
+
+void EngineIndex::candidates_otherwise(std::span<const Hash> hashes, std::span<Candidates> lists) {
+  if (by_other([&](cuckoo::AnyIndex& index) { index.candidates(hashes, lists); })) return;
+  cpu_->candidates(hashes, lists);
+}
+
+/// On the CPU, of a change that the other index may have made, or not.
+Outcome EngineIndex::exchange_again(Hash hash, Location old, Location next) {
+  Candidates list;
+  cpu_->candidates({&hash, 1}, {&list, 1});
+  const auto names = [&](Location location) {
+    return std::find(list.locations, list.locations + list.size, location) != list.locations + list.size;
+  };
+  const Outcome done = old == kNone ? Outcome::inserted : Outcome::replaced;
+  if (names(next)) return done;
+  const Location its = names(old) ? old : kNone;
+  Outcome outcome{};
+  cpu_->exchange({&hash, 1}, {&its, 1}, {&next, 1}, {&outcome, 1});
+  return outcome == Outcome::no_cell ? outcome : done;
+}
+
+void EngineIndex::exchange_otherwise(std::span<const Hash> hashes, std::span<const Location> old,
+                                     std::span<const Location> locations, std::span<Outcome> outcomes) {
+  if (by_other([&](cuckoo::AnyIndex& index) { index.exchange(hashes, old, locations, outcomes); })) {
+    if (std::find(outcomes.begin(), outcomes.end(), Outcome::no_cell) == outcomes.end()) return;
+    fall_back("it has no memory for more entries");
+  }
+  for (std::size_t i = 0; i < hashes.size(); ++i) outcomes[i] = exchange_again(hashes[i], old[i], locations[i]);
+}
+
+void EngineIndex::erase_otherwise(std::span<const Hash> hashes, std::span<const Location> locations,
+                                  std::span<Outcome> outcomes) {
+  if (by_other([&](cuckoo::AnyIndex& index) { index.erase(hashes, locations, outcomes); })) return;
+  cpu_->erase(hashes, locations, outcomes);
+  std::fill(outcomes.begin(), outcomes.end(), Outcome::erased);
+}
+
+}  // namespace holdfast::store::cpu

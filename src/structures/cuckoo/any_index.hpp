@@ -1,0 +1,66 @@
+// any_index.hpp: an `Index` behind virtual calls, for users who choose one when they run, and whose batches are large.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "structures/cuckoo/index.hpp"
+
+namespace holdfast::cuckoo {
+
+/// The members of the concept `Index`, and of its users who rebuild it.
+class AnyIndex {
+ public:
+  AnyIndex() = default;
+  AnyIndex(const AnyIndex&) = delete;
+  AnyIndex& operator=(const AnyIndex&) = delete;
+  virtual ~AnyIndex() = default;
+
+  virtual void search(std::span<const Hash> hashes, std::span<Location> locations) const = 0;
+  virtual void candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const = 0;
+  virtual void exchange(std::span<const Hash> hashes, std::span<const Location> old,
+                        std::span<const Location> locations, std::span<Outcome> outcomes) = 0;
+  virtual void erase(std::span<const Hash> hashes, std::span<const Location> locations,
+                     std::span<Outcome> outcomes) = 0;
+  /// Inserts many entries that the index does not have. Returns how many found no cell.
+  virtual std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations) = 0;
+  virtual std::uint64_t size() const = 0;
+  /// An empty one of this kind.
+  virtual std::unique_ptr<AnyIndex> another(std::uint64_t capacity) const = 0;
+};
+
+template <Index I, class Options>
+class AnyIndexOf final : public AnyIndex {
+ public:
+  explicit AnyIndexOf(const Options& options) : options_(options), index_(options) {}
+
+  void search(std::span<const Hash> hashes, std::span<Location> locations) const override {
+    index_.search(hashes, locations);
+  }
+  void candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const override {
+    index_.candidates(hashes, lists);
+  }
+  void exchange(std::span<const Hash> hashes, std::span<const Location> old, std::span<const Location> locations,
+                std::span<Outcome> outcomes) override {
+    index_.exchange(hashes, old, locations, outcomes);
+  }
+  void erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes) override {
+    index_.erase(hashes, locations, outcomes);
+  }
+  std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations) override {
+    return index_.build(hashes, locations);
+  }
+  std::uint64_t size() const override { return index_.size(); }
+  std::unique_ptr<AnyIndex> another(std::uint64_t capacity) const override {
+    Options options = options_;
+    options.capacity = capacity;
+    return std::make_unique<AnyIndexOf>(options);
+  }
+
+ private:
+  const Options options_;
+  I index_;
+};
+
+}  // namespace holdfast::cuckoo

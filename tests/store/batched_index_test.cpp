@@ -1,0 +1,275 @@
+// batched_index_test.cpp: a store's engine over an index that has batches only: changes together, against a map, by several threads, and the CPU's
+// index in the place of one that fails amid them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "holdfast/strings.hpp"
+#include "store/cpu/rows.hpp"
+#include "store/engine_kit.hpp"
+
+namespace holdfast::store::cpu {
+namespace {
+
+ByteRows engine_rows(const Strings& strings) {
+  return {reinterpret_cast<const std::byte*>(strings.bytes()), strings.offsets(), strings.size()};
+}
+
+std::vector<Change> set_rows_of_engine(Engine& engine, const Strings& keys, const Strings& values) {
+  std::vector<Change> changes(keys.size());
+  const ByteRows rows = engine_rows(keys), its = engine_rows(values);
+  const auto content = [&](std::size_t row) {
+    Content content;
+    content.key = rows[row].data();
+    content.key_bytes = static_cast<std::uint16_t>(rows[row].size());
+    content.value = its[row].data();
+    content.value_bytes = static_cast<std::uint32_t>(its[row].size());
+    return content;
+  };
+  engine.set(rows, content, Condition::none, [&](std::size_t row, Change change) { changes[row] = change; });
+  return changes;
+}
+
+std::vector<std::optional<std::string>> get_rows_of_engine(Engine& engine, const Strings& keys) {
+  std::vector<std::optional<std::string>> values(keys.size());
+  const auto copy = [&](std::size_t row, const Header& header, State, std::uint64_t sequence, const Cell& cell) {
+    values[row].emplace(header.value_bytes, '\0');
+    return engine.copy_value(header, sequence, cell, reinterpret_cast<std::byte*>(values[row]->data()));
+  };
+  engine.read(engine_rows(keys), copy, [&](std::size_t row, bool found) {
+    if (!found) values[row].reset();
+  });
+  return values;
+}
+
+class BatchedIndex : public testing::Test {
+ protected:
+  EngineOptions options() const {
+    return {.index = {.capacity = 64, .threads = 1, .signature_bits = 16, .huge_pages = false},
+            .evicts = false,
+            .grow = {},
+            .other_index = [](const cuckoo::cpu::CpuOptions& index) { return std::make_unique<StandInIndex>(index); }};
+  }
+  static Mapped mapped(Heap& heap) { return {heap.view(), heap.record, 0x1234'5678}; }
+  void SetUp() override { TearDown(); }
+  void TearDown() override {
+    StandIn::calls_left = -1;
+    StandIn::most_entries = ~std::uint64_t{0};
+    StandIn::calls = StandIn::rows = 0;
+  }
+};
+
+TEST_F(BatchedIndex, ABatchOfTheStoreIsAFewOfTheIndex) {
+  constexpr std::size_t kRows = 3000;
+  Heap heap(8);
+  Engine engine(mapped(heap), {}, options());
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < kRows; ++i) texts.push_back("key " + std::to_string(i));
+  const Strings keys(texts);
+  StandIn::calls = 0;
+  EXPECT_EQ(set_rows_of_engine(engine, keys, keys), std::vector<Change>(kRows, Change::inserted));
+  EXPECT_LE(StandIn::calls, 12u) << "keys of one claim take turns, which is a search and an exchange each";
+  EXPECT_EQ(set_rows_of_engine(engine, keys, keys), std::vector<Change>(kRows, Change::replaced));
+  StandIn::calls = 0;
+  const auto values = get_rows_of_engine(engine, keys);
+  EXPECT_LE(StandIn::calls, 20u);
+  for (std::size_t i = 0; i < kRows; ++i) ASSERT_EQ(values[i], texts[i]);
+  EXPECT_EQ(engine.size(), kRows);
+}
+
+TEST_F(BatchedIndex, RowsOfOneKeyTakeEffectInTheirOrder) {
+  Heap heap(4);
+  Engine engine(mapped(heap), {}, options());
+  const Strings keys(std::vector<std::string>{"a", "b", "a", "c", "a", "b"}),
+      values(std::vector<std::string>{"1", "2", "3", "4", "5", "6"});
+  const std::vector<Change> changes = set_rows_of_engine(engine, keys, values);
+  using enum Change;
+  EXPECT_EQ(changes, (std::vector<Change>{inserted, inserted, replaced, inserted, replaced, replaced}));
+  EXPECT_EQ(get(engine, "a"), "5");
+  EXPECT_EQ(get(engine, "b"), "6");
+}
+
+/// Replaced cells are free at the end of a round: a batch on a full heap makes more rounds.
+TEST_F(BatchedIndex, AFullHeapTakesWhatReplaces) {
+  Heap heap(2);
+  Engine engine(mapped(heap), {}, options());
+  std::vector<std::string> texts;
+  for (int i = 0; i < 64; ++i) texts.push_back("key " + std::to_string(i));
+  const Strings keys(texts), values(std::vector<std::string>(64, std::string(60'000, 'v')));
+  const std::vector<Change> first = set_rows_of_engine(engine, keys, values);
+  const auto held = static_cast<std::size_t>(std::count(first.begin(), first.end(), Change::inserted));
+  EXPECT_GT(held, 20u);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(first.begin(), first.end(), Change::no_space)), 64 - held);
+  EXPECT_EQ(engine.erase(bytes_of("key 0")), Change::erased);
+  const Strings some(std::vector<std::string>(texts.begin() + 1, texts.begin() + static_cast<std::ptrdiff_t>(held)));
+  const Strings others(std::vector<std::string>(some.size(), std::string(60'000, 'w')));
+  EXPECT_EQ(set_rows_of_engine(engine, some, others), std::vector<Change>(some.size(), Change::replaced));
+}
+
+/// What one thread does to keys of its own, and what they must have.
+class KeyOwner {
+ public:
+  KeyOwner(Engine& engine, unsigned number) : engine_(engine), number_(number), random_(number) {}
+
+  void step() {
+    switch (random_() % 6) {
+      case 0: return set_some();
+      case 1: return erase_some();
+      case 2: return get_some();
+      case 3: return set_one();
+      case 4: return erase_one();
+      default: return count();
+    }
+  }
+  void verify() {
+    for (unsigned i = 0; i < kKeys; ++i) {
+      const auto at = map_.find(key(i));
+      ASSERT_EQ(get(engine_, key(i)), at == map_.end() ? std::nullopt : std::optional(at->second));
+    }
+  }
+  std::size_t size() const { return map_.size(); }
+  std::uint64_t counted() const { return counted_; }
+  void erase_all() {
+    for (const auto& [key, value] : map_) EXPECT_EQ(engine_.erase(bytes_of(key)), Change::erased);
+    map_.clear();
+  }
+
+ private:
+  static constexpr unsigned kKeys = 40;
+  std::string key(std::uint64_t i) const { return std::to_string(number_) + " has " + std::to_string(i % kKeys); }
+  std::string value() { return std::string(random_() % 200, static_cast<char>('a' + random_() % 26)); }
+  Change apply(const std::string& key, const std::string& value) {
+    return map_.insert_or_assign(key, value).second ? Change::inserted : Change::replaced;
+  }
+  std::vector<std::string> some() {
+    std::vector<std::string> keys(1 + random_() % 30);
+    for (std::string& one : keys) one = key(random_());
+    return keys;
+  }
+  void set_some() {
+    const std::vector<std::string> keys = some();
+    std::vector<std::string> values(keys.size());
+    for (std::string& one : values) one = value();
+    const std::vector<Change> changes = set_rows_of_engine(engine_, Strings(keys), Strings(values));
+    for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(changes[i], apply(keys[i], values[i]));
+  }
+  void erase_some() {
+    const std::vector<std::string> keys = some();
+    const Strings rows(keys);
+    engine_.erase(engine_rows(rows), [&](std::size_t row, Change change) {
+      EXPECT_EQ(change, map_.erase(keys[row]) != 0 ? Change::erased : Change::not_found);
+    });
+  }
+  void get_some() {
+    const std::vector<std::string> keys = some();
+    const auto values = get_rows_of_engine(engine_, Strings(keys));
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto at = map_.find(keys[i]);
+      ASSERT_EQ(values[i], at == map_.end() ? std::nullopt : std::optional(at->second));
+    }
+  }
+  void set_one() {
+    const std::string one = key(random_()), its = value();
+    ASSERT_EQ(set(engine_, one, its), apply(one, its));
+  }
+  void erase_one() {
+    const std::string one = key(random_());
+    ASSERT_EQ(engine_.erase(bytes_of(one)), map_.erase(one) != 0 ? Change::erased : Change::not_found);
+  }
+  /// A key of all.
+  void count() {
+    std::uint64_t result = 0;
+    ASSERT_EQ(engine_.add(bytes_of("count"), 1, false, result), Change::replaced);
+    ++counted_;
+  }
+
+  Engine& engine_;
+  const unsigned number_;
+  std::mt19937_64 random_;
+  std::map<std::string, std::string> map_;
+  std::uint64_t counted_ = 0;
+};
+
+/// Several threads change keys, while the index fails at its call number `fails_at`.
+void change_while_it_fails(Engine& engine, std::int64_t fails_at, unsigned steps) {
+  constexpr unsigned kThreads = 3;
+  ASSERT_EQ(set(engine, "count", "0"), Change::inserted);
+  StandIn::calls_left = fails_at;
+  std::vector<KeyOwner> owners;
+  for (unsigned i = 0; i < kThreads; ++i) owners.emplace_back(engine, i + 1);
+  std::vector<std::thread> threads;
+  for (KeyOwner& owner : owners) {
+    threads.emplace_back([&] {
+      for (unsigned i = 0; i < steps && !testing::Test::HasFailure(); ++i) owner.step();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::uint64_t counted = 0, items = 1;
+  for (KeyOwner& owner : owners) {
+    owner.verify();
+    counted += owner.counted();
+    items += owner.size();
+  }
+  EXPECT_EQ(get(engine, "count"), std::to_string(counted));
+  EXPECT_EQ(engine.size(), items) << "the index names something twice, or what is dead";
+  for (KeyOwner& owner : owners) owner.erase_all();
+  std::uint64_t left = 0;
+  EXPECT_EQ(engine.verify(10, left), std::vector<std::string>());
+  EXPECT_EQ(left, 1u) << "an item lives that the index does not name";
+  EXPECT_EQ(engine.size(), 1u);
+}
+
+TEST_F(BatchedIndex, ThreadsSeeTheirChanges) {
+  Heap heap(8);
+  Engine engine(mapped(heap), {}, options());
+  change_while_it_fails(engine, -1, 300);
+  EXPECT_EQ(engine.index().failure(), "");
+}
+
+TEST_F(BatchedIndex, TheCpuTakesThePlaceOfAnIndexThatFails) {
+  const std::int64_t calls[] = {0, 1, 2, 3, 5, 8, 13, 30, 31, 32, 33, 77, 100, 101, 150, 213};
+  for (const std::int64_t fails_at : calls) {
+    Heap heap(8);
+    {
+      Engine engine(mapped(heap), {}, options());
+      ASSERT_NO_FATAL_FAILURE(change_while_it_fails(engine, fails_at, 150)) << fails_at;
+      EXPECT_EQ(engine.index().failure(), "the GPU was lost");
+      EXPECT_FALSE(engine.index().is_batched());
+    }
+    StandIn::calls_left = -1;
+    Engine again(mapped(heap), {}, options());
+    EXPECT_EQ(again.recovered().killed, 0u);
+    EXPECT_EQ(again.size(), 1u);
+    EXPECT_TRUE(again.index().is_batched());
+  }
+}
+
+TEST_F(BatchedIndex, TheCpuTakesThePlaceOfAnIndexWithoutMemory) {
+  for (const std::uint64_t most : {1, 10, 25, 40}) {
+    Heap heap(8);
+    Engine engine(mapped(heap), {}, options());
+    StandIn::most_entries = most;
+    ASSERT_NO_FATAL_FAILURE(change_while_it_fails(engine, -1, 150)) << most;
+    EXPECT_EQ(engine.index().failure(), "it has no memory for more entries");
+    StandIn::most_entries = ~std::uint64_t{0};
+  }
+}
+
+TEST_F(BatchedIndex, AnIndexWithoutMemoryForAllItemsIsRefused) {
+  Heap heap(4);
+  {
+    Engine engine(mapped(heap), {}, options());
+    for (int i = 0; i < 20; ++i) set(engine, std::to_string(i), "v");
+  }
+  StandIn::most_entries = 10;
+  EXPECT_THROW(Engine(mapped(heap), {}, options()), DeviceError);
+}
+
+}  // namespace
+}  // namespace holdfast::store::cpu
