@@ -1,4 +1,4 @@
-// pipeline.cpp: the study `pipeline`: Mega-KV's four data sets through a store's pipeline, direct and staged, with the index on the CPU: how
+// pipeline.cpp: the study `pipeline`: Mega-KV's four data sets through a store's pipeline, direct and staged, with the index on the CPU or a GPU: how
 // many requests a second, and how long one waits (§7.2 and §7.3, without a network). Callers keep some batches under way all the time.
 #include <algorithm>
 #include <atomic>
@@ -169,6 +169,7 @@ Json pipeline(const Setup& setup) {
   }
   return {{"study", "pipeline"},
           {"items", setup.items},
+          {"index", setup.index},
           {"threads", setup.threads},
           {"batch", std::uint64_t{kRows}},
           {"under_way", std::uint64_t{kUnderWay}},

@@ -16,6 +16,7 @@ void Setup::take(CLI::App& app) {
   app.add_option("--items", items, "of a store")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--batch", batch, "rows")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", threads, "callers")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--index", index, "where a store has it")->check(CLI::IsMember({"cpu", "gpu"}))->capture_default_str();
   app.add_option("--blocks", blocks, "that are copied between a GPU and a store")->capture_default_str();
   app.add_option("--block-bytes", block_bytes, "of each, a multiple of 8")->capture_default_str();
   app.add_option("--repetitions", repetitions, "of each measurement")
@@ -60,7 +61,9 @@ void PackedRows::add(std::uint64_t item, std::uint64_t version) {
 Bench::Bench(const Setup& setup, std::uint64_t items)
     : path_(setup.pool),
       pool_(Pool::create(path_, true)),
-      store_(Store::create(pool_, "store", {.expected_items = items})) {}
+      store_(Store::create(
+          pool_, "store",
+          {.expected_items = items, .index = setup.index == "gpu" ? StoreIndex::gpu : StoreIndex::cpu})) {}
 
 Bench::~Bench() {
   store_.close();

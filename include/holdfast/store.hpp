@@ -36,6 +36,13 @@ enum class StoreStatus : std::uint8_t {
 inline constexpr unsigned kStoreStatuses = 9;
 const char* name(StoreStatus status);
 
+/// Where a store has its index.
+enum class StoreIndex : std::uint8_t {
+  automatic,  ///< where it is expected to be faster: at present on the CPU
+  cpu,
+  gpu  ///< in GPU memory, for pipelines and batches: a single call takes as long as a batch. If the GPU fails, on the CPU
+};
+
 struct StoreOptions {
   std::uint64_t limit_bytes = 0;  ///< of memory for items; 0: what the medium has. At least 4 MiB, in steps of 2 MiB
   bool evict =
@@ -45,6 +52,7 @@ struct StoreOptions {
   std::uint32_t max_value_bytes = 1u << 20;  ///< larger values are refused; at most 128 MiB
   bool flush = false;                        ///< flush and fence as domain `power` asks, on any medium
   bool gpu = false;                          ///< GPUs copy and read values in place: the memory of items is pinned
+  StoreIndex index = StoreIndex::automatic;  ///< without a GPU, `gpu` throws DeviceError
   std::uint64_t seed = 0;                    ///< at creation: of the hash; 0: a random one
   bool overwrite = false;                    ///< at creation: take the place of a store of that name, in one commit
 };
@@ -110,6 +118,8 @@ struct StoreStats {
   std::uint64_t evicted = 0;         ///< items, since it was opened
   std::uint64_t killed_at_open = 0;  ///< items whose replacement a crash interrupted
   double open_ms = 0;                ///< until every key was answered
+  bool index_on_gpu = false;
+  std::string index_failure;  ///< why the index is on the CPU although it was opened on a GPU; else empty
 };
 
 class StoreReservation;  // store_memory.hpp

@@ -140,6 +140,8 @@ Dict stats(const HeldStore& store) {
   result["evicted"] = stats.evicted;
   result["killed_at_open"] = stats.killed_at_open;
   result["open_ms"] = stats.open_ms;
+  result["index"] = stats.index_on_gpu ? "gpu" : "cpu";
+  result["index_failure"] = stats.index_failure;
   return result;
 }
 
@@ -147,6 +149,10 @@ Dict stats(const HeldStore& store) {
 
 void bind_store(nb::module_& module) {
   const auto unlocked = nb::call_guard<Unlocked>();
+  nb::enum_<StoreIndex>(module, "StoreIndex")
+      .value("automatic", StoreIndex::automatic)
+      .value("cpu", StoreIndex::cpu)
+      .value("gpu", StoreIndex::gpu);
   nb::class_<StoreOptions>(module, "StoreOptions")
       .def(nb::init<>())
       .def_rw("limit_bytes", &StoreOptions::limit_bytes)
@@ -155,6 +161,7 @@ void bind_store(nb::module_& module) {
       .def_rw("max_value_bytes", &StoreOptions::max_value_bytes)
       .def_rw("flush", &StoreOptions::flush)
       .def_rw("gpu", &StoreOptions::gpu)
+      .def_rw("index", &StoreOptions::index)
       .def_rw("seed", &StoreOptions::seed)
       .def_rw("overwrite", &StoreOptions::overwrite);
   nb::class_<StoreScan>(module, "StoreScan").def(nb::init<>());

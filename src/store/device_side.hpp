@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "structures/cuckoo/any_index.hpp"
+#include "structures/cuckoo/cpu/cpu_index.hpp"
+
 namespace holdfast::store {
 
 /// Bytes that are copied between a cell and memory of the caller.
@@ -43,5 +46,8 @@ class DeviceSide {
 
 /// Throws DeviceError where this Holdfast was built without CUDA.
 std::unique_ptr<DeviceSide> make_device_side();
+
+/// An index in GPU memory, of the capacity and the signatures of `options`. Throws DeviceError.
+std::unique_ptr<cuckoo::AnyIndex> make_device_index(const cuckoo::cpu::CpuOptions& options);
 
 }  // namespace holdfast::store

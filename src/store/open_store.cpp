@@ -45,18 +45,23 @@ OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& op
   engine.grow = [this] { return grow(); };
   engine.require_whole = [this] { object_->pool().require_whole(); };
   engine.changing = [this] { object_->mark_changed(false, 1); };
+  if (options.index == StoreIndex::gpu) engine.other_index = make_device_index;
   try {
     engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
   } catch (const NoSpace&) {  // of memory for what is volatile
     throw NoSpace(path_ + " cannot be opened: the system has no memory for its index; free memory, and open it again");
   } catch (const PoolCorrupt& error) {
     throw PoolCorrupt(path_ + " cannot be opened: " + error.what());
+  } catch (const DeviceError& error) {
+    throw DeviceError(path_ + " cannot have its index on a GPU: " + error.what());
   }
   open_ms_ = ms_since(start);
 }
 
 OpenStore::~OpenStore() {
-  if (object_ && object_->forked()) static_cast<void>(device_.release());  // CUDA is the parent's
+  if (!object_ || !object_->forked()) return;
+  static_cast<void>(device_.release());  // CUDA is the parent's
+  engine_->index().forget();
 }
 
 void OpenStore::map_for_gpus() {
@@ -130,6 +135,8 @@ StoreStats OpenStore::stats() {
     stats.evicted = engine.evicted();
     stats.killed_at_open = engine.recovered().killed;
     stats.open_ms = open_ms_;
+    stats.index_on_gpu = engine.index().is_batched();
+    stats.index_failure = engine.index().failure();
     return stats;
   });
 }

@@ -12,6 +12,7 @@
 #include "holdfast/table.hpp"
 #include "pipeline_callers.hpp"
 #include "proof/subject.hpp"
+#include "store/stand_in_index.hpp"
 
 namespace holdfast::test::linear {
 namespace {
@@ -22,12 +23,12 @@ constexpr std::uint64_t kHistories = 40;
 constexpr std::uint64_t kHistories = 150;
 #endif
 
-void run_histories(const StorePipelineOptions& options) {
+void run_histories(const StorePipelineOptions& options, StoreIndex index = StoreIndex::cpu) {
   const std::string path = "/dev/shm/holdfast-linear-pipeline-" + std::to_string(getpid());
   const auto log = std::make_unique<HistoryLog>();
   std::uint64_t overlapping = 0, done = 0;
   Pool pool = Pool::create(path, true);
-  Store store = Store::create(pool, "s");
+  Store store = Store::create(pool, "s", {.index = index});
   StorePipeline pipeline(store, options);
   Verifier verifier;
   const std::uint64_t histories = proof::is_long() ? 10 * kHistories : kHistories;
@@ -50,6 +51,18 @@ void run_histories(const StorePipelineOptions& options) {
 
 TEST(PipelineHistory, OneWorker) { run_histories({}); }
 TEST(PipelineHistory, TwoWorkers) { run_histories({.workers = 2, .pending = 2}); }
+#ifndef HOLDFAST_WITH_CUDA
+/// Over a stand-in for the index on a GPU (stand_in_store.cpp), which fails amid the histories.
+void run_in_batches(const StorePipelineOptions& options) {
+  for (const std::int64_t calls : {-1, 500}) {
+    store::StandIn::calls_left = calls;
+    run_histories(options, StoreIndex::gpu);
+  }
+  store::StandIn::calls_left = -1;
+}
+TEST(PipelineHistory, InBatches) { run_in_batches({.workers = 2}); }
+TEST(PipelineHistory, StagedInBatches) { run_in_batches({.mode = StoreMode::staged, .workers = 2, .cycle_us = 20}); }
+#endif
 TEST(PipelineHistory, Staged) { run_histories({.mode = StoreMode::staged, .workers = 2, .cycle_us = 20}); }
 
 }  // namespace

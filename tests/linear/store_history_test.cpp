@@ -19,6 +19,7 @@
 #include "holdfast/table.hpp"
 #include "proof/subject.hpp"
 #include "recorder.hpp"
+#include "store/stand_in_index.hpp"
 #include "store_answers.hpp"
 #include "support/random.hpp"
 
@@ -37,13 +38,23 @@ struct HistoryStore {
   }
 };
 
-StoreOptions store_options(std::uint64_t seed) {
+/// Every third store has its index on a GPU, or on a stand-in for one, which fails in every other of those stores. `forks`: a child has it, which
+/// cannot use the GPU of its parent.
+StoreOptions store_options(std::uint64_t seed, [[maybe_unused]] bool forks) {
   Random random(mix(seed, 0x73746f));
-  return {.flush = random.chance(50), .seed = seed | 1};
+  StoreOptions options{.flush = random.chance(50), .seed = seed | 1};
+  if (seed % 3 != 0) return options;
+#ifndef HOLDFAST_WITH_CUDA
+  store::StandIn::calls_left = seed % 2 == 0 ? static_cast<std::int64_t>(random.below(3000)) : -1;
+  options.index = StoreIndex::gpu;
+#else
+  if (!forks && cuda_devices() != 0) options.index = StoreIndex::gpu;
+#endif
+  return options;
 }
-HistoryStore history_store(Pool& pool, std::uint64_t seed, bool makes) {
+HistoryStore history_store(Pool& pool, std::uint64_t seed, bool makes, bool forks = false) {
   constexpr std::size_t kKeyBytes[] = {0, 0, 50, 700};
-  const StoreOptions options = store_options(seed);
+  const StoreOptions options = store_options(seed, forks);
   return {makes ? Store::create(pool, "s", options) : Store::open(pool, "s", options),
           kKeyBytes[mix(seed, 1) % std::size(kKeyBytes)]};
 }
@@ -294,7 +305,7 @@ struct KilledStoreLog {
 [[noreturn]] void live(KilledStoreLog& log, const std::string& path, std::uint64_t seed, std::uint64_t life) {
   try {
     Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
-    HistoryStore store = history_store(pool, seed, life == 0);
+    HistoryStore store = history_store(pool, seed, life == 0, true);
     for (unsigned i = 0; i < KilledStoreLog::kMost; ++i) {
       log.begun = i + 1;
       run_store_history(store, seed, life * 1000 + i, log.history[i]);
@@ -336,7 +347,7 @@ TEST(StoreHistory, KillsCutHistories) {
         ASSERT_EQ(its.add(log->history[i]), "") << "seed " << seed << ", life " << life << ", history " << i;
       }
       Pool pool = Pool::open(path);
-      HistoryStore store = history_store(pool, seed, false);
+      HistoryStore store = history_store(pool, seed, false, true);
       ASSERT_NO_FATAL_FAILURE(read_every_key(store, last_one)) << "seed " << seed << ", life " << life;
     }
   }

@@ -21,16 +21,36 @@ struct Released {
   ~Released() { source.durable_ = ~std::uint64_t{0}; }
 };
 
-class StorePipelineTest : public StoreTest, public testing::WithParamInterface<StoreMode> {
+/// What a pipeline is tested with.
+struct PipelineCase {
+  StoreMode mode;
+  StoreIndex index;
+
+  static std::string name(const testing::TestParamInfo<PipelineCase>& each) {
+    const std::string mode = each.param.mode == StoreMode::direct ? "Direct" : "Staged";
+    return each.param.index == StoreIndex::gpu ? mode + "InBatches" : mode;
+  }
+};
+
+/// On a GPU, or a stand-in for one; in a build with CUDA on a machine without a GPU, on the CPU.
+inline StoreIndex index_on_gpu() {
+#ifdef HOLDFAST_WITH_CUDA
+  if (cuda_devices() == 0) return StoreIndex::cpu;
+#endif
+  return StoreIndex::gpu;
+}
+
+class StorePipelineTest : public StoreTest, public testing::WithParamInterface<PipelineCase> {
  protected:
   /// Those of the mode that is tested.
   static StorePipelineOptions with(StorePipelineOptions options) {
-    options.mode = GetParam();
+    options.mode = GetParam().mode;
     options.cycle_us = 100;
     return options;
   }
 
-  Store store_ = make({.seed = 7});
+  static StoreIndex index() { return GetParam().index == StoreIndex::gpu ? index_on_gpu() : GetParam().index; }
+  Store store_ = make({.index = index(), .seed = 7});
 };
 
 }  // namespace holdfast

@@ -66,8 +66,12 @@ Owned random_request(Random& random, unsigned caller, std::uint64_t far) {
   return made;
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, StorePipelineTest, testing::Values(StoreMode::direct, StoreMode::staged),
-                         [](const auto& mode) { return mode.param == StoreMode::direct ? "Direct" : "Staged"; });
+INSTANTIATE_TEST_SUITE_P(Modes, StorePipelineTest,
+                         testing::Values(PipelineCase{StoreMode::direct, StoreIndex::cpu},
+                                         PipelineCase{StoreMode::staged, StoreIndex::cpu},
+                                         PipelineCase{StoreMode::direct, StoreIndex::gpu},
+                                         PipelineCase{StoreMode::staged, StoreIndex::gpu}),
+                         PipelineCase::name);
 
 TEST_P(StorePipelineTest, AnswersAsSingleCallsDo) {
   Store other = Store::create(pool_, "other", {.seed = 9});

@@ -1,14 +1,11 @@
-// stand_in_index.hpp: an index with batches only, all executed by one other thread, as a GPU would; it fails when a test says so.
+// stand_in_index.hpp: an index with batches only, of which one at a time is executed, as a GPU would; it fails when a test says so.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 
 #include "holdfast/error.hpp"
 #include "structures/cuckoo/any_index.hpp"
@@ -20,21 +17,13 @@ namespace holdfast::store {
 struct StandIn {
   static inline std::atomic<std::int64_t> calls_left = -1;  ///< until it fails, amid a call; negative: it does not
   static inline std::atomic<std::uint64_t> most_entries = ~std::uint64_t{0};  ///< that it has memory for
+  static inline std::atomic<bool> is_missing = false;  ///< there is none: as a machine without a GPU
   static inline std::atomic<std::uint64_t> calls = 0, rows = 0;
 };
 
 class StandInIndex final : public cuckoo::AnyIndex {
  public:
-  explicit StandInIndex(const cuckoo::cpu::CpuOptions& options)
-      : options_(options), index_(options), thread_([this] { execute(); }) {}
-  ~StandInIndex() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
+  explicit StandInIndex(const cuckoo::cpu::CpuOptions& options) : options_(options), index_(options) {}
 
   void search(std::span<const cuckoo::Hash> hashes, std::span<cuckoo::Location> locations) const override {
     run(hashes.size(), [&](std::size_t from, std::size_t rows) {
@@ -76,45 +65,21 @@ class StandInIndex final : public cuckoo::AnyIndex {
   }
 
  private:
-  using Task = std::function<void(std::size_t from, std::size_t rows)>;
-
-  /// Executes `task` on the thread. A call that fails has executed half of its rows, whose results are lost.
+  /// `task(from, rows)` executes rows. A call that fails has executed half of its rows, whose results are lost.
+  template <class Task>
   void run(std::size_t rows, const Task& task) const {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return task_ == nullptr; });
+    const std::lock_guard lock(mutex_);
     if (!failed_ && StandIn::calls_left >= 0) failed_ = StandIn::calls_left.fetch_sub(1) == 0;
-    const bool fails = failed_;
-    task_ = &task;
-    rows_ = fails ? (rows + begun_ % 2) / 2 : rows;
-    const std::uint64_t number = ++begun_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return done_ >= number; });
-    StandIn::calls += 1;
+    const std::uint64_t number = StandIn::calls.fetch_add(1);
     StandIn::rows += rows;
-    if (fails) throw DeviceError("the GPU was lost");
-  }
-  void execute() {
-    std::unique_lock lock(mutex_);
-    for (;;) {  // ends: with the index
-      changed_.wait(lock, [&] { return ends_ || task_ != nullptr; });
-      if (task_ == nullptr) return;
-      (*task_)(0, rows_);
-      task_ = nullptr;
-      ++done_;
-      changed_.notify_all();
-    }
+    task(std::size_t{0}, failed_ ? (rows + number % 2) / 2 : rows);
+    if (failed_) throw DeviceError("the GPU was lost");
   }
 
   const cuckoo::cpu::CpuOptions options_;
   mutable cuckoo::cpu::CpuIndex index_;
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  mutable const Task* task_ = nullptr;
-  mutable std::size_t rows_ = 0;
-  mutable std::uint64_t begun_ = 0, done_ = 0;
   mutable bool failed_ = false;
-  bool ends_ = false;
-  std::thread thread_;
 };
 
 }  // namespace holdfast::store

@@ -60,6 +60,10 @@ class StoreStats:
     """Items whose replacement a crash interrupted."""
     open_ms: float
     """Until every key was answered."""
+    index: str
+    """Where it is: "cpu" or "gpu"."""
+    index_failure: str
+    """Why it is on the CPU although it was opened on a GPU; else empty."""
 
 
 def item_of(native: Any) -> StoreItem:

@@ -11,9 +11,10 @@ import numpy as np
 
 from .._native import Blobs
 from .._native import Store as NativeStore
+from .._native import StoreIndex as NativeIndex
 from .._native import StoreOptions as NativeOptions
 from .._native import StoreScan as NativeScan
-from ..checked import MOST, flag, number, whole
+from ..checked import MOST, flag, number, one_of, whole
 from ..errors import InvalidArgument, InvalidType, ObjectNotFound, PoolNotFound
 from ..inspection import CheckReport, name_of, report_from
 from ..libraries import NUMPY
@@ -25,6 +26,8 @@ from ..strings import Strings, give, take
 from .in_place import InPlace
 from .items import StoreItem, StoreStats, StoreStatus, item_of
 from .keys import SingleKeys
+
+INDEXES = {"auto": NativeIndex.automatic, "cpu": NativeIndex.cpu, "gpu": NativeIndex.gpu}
 
 
 class Store(SingleKeys, InPlace):
@@ -59,11 +62,14 @@ class Store(SingleKeys, InPlace):
         Flush and fence as domain "power" asks, on any medium.
     gpu
         GPUs copy values in place (`reserve`, `lease`): the memory of items is pinned.
+    index
+        "cpu", "gpu" or "auto": where the index is. "auto" is at present "cpu". On a GPU it is for pipelines and
+        batches: a call with one key takes as long as a batch. If the GPU fails, an index on the CPU takes its place.
 
     Raises
     ------
     DeviceError
-        No GPU can reach the medium, or this Holdfast was built without CUDA.
+        No GPU can reach the medium, there is none for the index, or this Holdfast was built without CUDA.
     InvalidArgument, ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, NoSpace, MediumError
     """
 
@@ -79,6 +85,7 @@ class Store(SingleKeys, InPlace):
         mode: str | None = None,
         flush: bool = False,
         gpu: bool = False,
+        index: str = "auto",
     ) -> None:
         options = NativeOptions()
         options.limit_bytes = whole("limit", limit, 0, MOST)
@@ -87,6 +94,7 @@ class Store(SingleKeys, InPlace):
         options.max_value_bytes = whole("max_value", max_value, 1, (1 << 32) - 1)
         options.flush = flag("flush", flush)
         options.gpu = flag("gpu", gpu)
+        options.index = INDEXES[one_of("index", index, tuple(INDEXES))]
         name = name_of(name)
         mode = None if mode is None else mode_of(mode, "store")
         self._owned: Pool | None = None

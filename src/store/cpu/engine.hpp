@@ -130,7 +130,7 @@ class Engine {
     return static_cast<unsigned>((value_bytes + 8 * chunk_words() - 1) / (8 * chunk_words()));
   }
 
-  // Batches. ByteRows take effect in their order; memory is fetched for many of them before it is needed.
+  // Batches. Rows take effect in their order; memory is fetched for many of them before it is needed.
   /// `copy(row, header, state, sequence, cell)` as in `read`; `end(row, found)` when the row is done.
   template <class Copy, class End>
   void read(const ByteRows& keys, const Copy& copy, const End& end);

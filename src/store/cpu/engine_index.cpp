@@ -69,8 +69,7 @@ void EngineIndex::fall_back(const std::string& why) {
   try {
     cpu_.emplace(options_);
     rebuild_(*cpu_);
-  } catch (
-      ...) {  // without an index, items whose changes are under way cannot be told from others: only an opening can
+  } catch (...) {  // only an opening can distinguish the items whose changes are under way
     mode_.store(Mode::lost, std::memory_order_release);
     require_any();
   }

@@ -95,7 +95,7 @@ class Engine::Lookup {
   }
 
  private:
-  /// Such an index answers rows in any order: a later row of a key must not be told an older location than an earlier one.
+  /// Such an index answers rows in any order: a later row of a key must not get an older location than an earlier one.
   void share_locations() {
     first_.assign(std::bit_ceil(2 * hashes_.size() + 1), kNoRow);
     for (std::uint32_t row = 0; row < hashes_.size(); ++row) {

@@ -187,3 +187,18 @@ def test_threads(store: hf.Store) -> None:
     for thread in threads:
         thread.join()
     assert store[b"n"] == b"2000"
+
+
+def test_where_the_index_is(path: Path) -> None:
+    for index in ("auto", "cpu"):
+        with hf.Store(path, index=index) as store:
+            store[b"a"] = b"1"
+            assert store.stats().index == "cpu" and store.stats().index_failure == ""
+    with pytest.raises(hf.InvalidArgument, match="index is 'tpu': give 'auto', 'cpu' or 'gpu'"):
+        hf.Store(path, index="tpu")
+    if hf.cuda_devices()[0]:
+        with hf.Store(path, index="gpu") as store:
+            assert store[b"a"] == b"1" and store.stats().index == "gpu"
+    else:
+        with pytest.raises(hf.DeviceError, match=r"cannot have its index on a GPU: .*(without CUDA|no NVIDIA GPU)"):
+            hf.Store(path, index="gpu")
