@@ -15,12 +15,6 @@
 
 namespace holdfast::store::cpu {
 
-using cuckoo::Candidates;
-using cuckoo::Hash;
-using cuckoo::kNone;
-using cuckoo::Location;
-using cuckoo::Outcome;
-
 void EngineIndex::use(std::unique_ptr<cuckoo::AnyIndex> other, Rebuild rebuild) {
   HOLDFAST_ASSERT(is_direct());
   other_ = std::move(other);
@@ -90,45 +84,45 @@ std::unique_ptr<cuckoo::AnyIndex> EngineIndex::another(std::uint64_t capacity) {
   return std::make_unique<cuckoo::AnyIndexOf<cuckoo::cpu::CpuIndex, cuckoo::cpu::CpuOptions>>(options);
 }
 
-void EngineIndex::search_otherwise(std::span<const Hash> hashes, std::span<Location> locations) {
+void EngineIndex::search_otherwise(std::span<const cuckoo::Hash> hashes, std::span<cuckoo::Location> locations) {
   if (by_other([&](cuckoo::AnyIndex& index) { index.search(hashes, locations); })) return;
   cpu_->search(hashes, locations);
 }
 
-void EngineIndex::candidates_otherwise(std::span<const Hash> hashes, std::span<Candidates> lists) {
+void EngineIndex::candidates_otherwise(std::span<const cuckoo::Hash> hashes, std::span<cuckoo::Candidates> lists) {
   if (by_other([&](cuckoo::AnyIndex& index) { index.candidates(hashes, lists); })) return;
   cpu_->candidates(hashes, lists);
 }
 
 /// On the CPU, of a change that the other index may have made, or not.
-Outcome EngineIndex::exchange_again(Hash hash, Location old, Location next) {
-  Candidates list;
+cuckoo::Outcome EngineIndex::exchange_again(cuckoo::Hash hash, cuckoo::Location old, cuckoo::Location next) {
+  cuckoo::Candidates list;
   cpu_->candidates({&hash, 1}, {&list, 1});
-  const auto names = [&](Location location) {
+  const auto names = [&](cuckoo::Location location) {
     return std::find(list.locations, list.locations + list.size, location) != list.locations + list.size;
   };
-  const Outcome done = old == kNone ? Outcome::inserted : Outcome::replaced;
+  const cuckoo::Outcome done = old == cuckoo::kNone ? cuckoo::Outcome::inserted : cuckoo::Outcome::replaced;
   if (names(next)) return done;
-  const Location its = names(old) ? old : kNone;
-  Outcome outcome{};
+  const cuckoo::Location its = names(old) ? old : cuckoo::kNone;
+  cuckoo::Outcome outcome{};
   cpu_->exchange({&hash, 1}, {&its, 1}, {&next, 1}, {&outcome, 1});
-  return outcome == Outcome::no_cell ? outcome : done;
+  return outcome == cuckoo::Outcome::no_cell ? outcome : done;
 }
 
-void EngineIndex::exchange_otherwise(std::span<const Hash> hashes, std::span<const Location> old,
-                                     std::span<const Location> locations, std::span<Outcome> outcomes) {
+void EngineIndex::exchange_otherwise(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> old,
+                                     std::span<const cuckoo::Location> locations, std::span<cuckoo::Outcome> outcomes) {
   if (by_other([&](cuckoo::AnyIndex& index) { index.exchange(hashes, old, locations, outcomes); })) {
-    if (std::find(outcomes.begin(), outcomes.end(), Outcome::no_cell) == outcomes.end()) return;
+    if (std::find(outcomes.begin(), outcomes.end(), cuckoo::Outcome::no_cell) == outcomes.end()) return;
     fall_back("it has no memory for more entries");
   }
   for (std::size_t i = 0; i < hashes.size(); ++i) outcomes[i] = exchange_again(hashes[i], old[i], locations[i]);
 }
 
-void EngineIndex::erase_otherwise(std::span<const Hash> hashes, std::span<const Location> locations,
-                                  std::span<Outcome> outcomes) {
+void EngineIndex::erase_otherwise(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> locations,
+                                  std::span<cuckoo::Outcome> outcomes) {
   if (by_other([&](cuckoo::AnyIndex& index) { index.erase(hashes, locations, outcomes); })) return;
   cpu_->erase(hashes, locations, outcomes);
-  std::fill(outcomes.begin(), outcomes.end(), Outcome::erased);
+  std::fill(outcomes.begin(), outcomes.end(), cuckoo::Outcome::erased);
 }
 
 }  // namespace holdfast::store::cpu
