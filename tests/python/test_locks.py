@@ -206,7 +206,7 @@ def test_what_a_handlers_snapshot_holds(folder: Path, device: str) -> None:
         table = Table.create(folder + "/x.hold", value=16, capacity=n, device=device, threads=2)
         copy = folder + "/s.hold"
         left = 0
-        while not left:
+        while not 0 < left < n:  # a handler may come before the first piece, or after the last
             def fresh():
                 table.clear()
                 return table.insert(keys, values)
@@ -215,7 +215,7 @@ def test_what_a_handlers_snapshot_holds(folder: Path, device: str) -> None:
             with Table.open(copy, device="cpu", mode="r") as taken:
                 assert taken.check().ok
                 got, found = taken.find(keys, dtype=np.uint64)
-                assert (got[found] == values[found]).all() and len(taken) == found.sum() and found.any()
+                assert (got[found] == values[found]).all() and len(taken) == found.sum()
                 left = int((~found).sum())
         assert len(table) == n
         """,
