@@ -9,9 +9,9 @@
 namespace holdfast::bench::dramhit {
 namespace {
 
-constexpr std::size_t kBatch = std::size_t{1} << 20;  ///< rows of a batch of the one caller
-constexpr std::size_t kHandleRows = 16384;            ///< of a round of a handle
-constexpr std::uint64_t kPart = 8;                    ///< the eighth part of the items is erased first
+constexpr std::size_t kCallersBatch = std::size_t{1} << 20;  ///< rows of a batch of the one caller
+constexpr std::size_t kHandleRows = 16384;                   ///< of a round of a handle
+constexpr std::uint64_t kPart = 8;                           ///< the eighth part of the items is erased first
 
 /// One caller, whose batches the table divides among its threads.
 class BatchCaller final : public Caller {
@@ -83,7 +83,7 @@ void ask_both(std::vector<Side>& sides, const std::vector<Step>& steps, std::uin
 /// Handles of all threads, and batches of one caller with as many threads. Erases of the first items, where the table is three quarters
 /// full, and of the rest.
 Json study_callers(const Setup& setup) {
-  const std::size_t batch = setup.items < 16 * kBatch ? kHandleRows : kBatch;
+  const std::size_t batch = setup.items < 16 * kCallersBatch ? kHandleRows : kCallersBatch;
   const std::uint64_t round = kPart * batch * setup.threads;  // whole rounds of both
   const std::uint64_t items = std::max(setup.items / round, std::uint64_t{1}) * round, part = items / kPart;
   const Distribution zipfian(Popularity::zipfian, items, 1.09);
