@@ -64,6 +64,17 @@ def peers(content: Json) -> str:
     return grid(["M operations/s", "MemoryTable", "Folklore", *names, "over the best peer"], rows)
 
 
+def originals(content: Json) -> str:
+    """Each operation on ours and on the published code of other tables."""
+    mops, names = content["results"]["mops"], [peer["name"] for peer in content["parameters"]["peers"]]
+    rows = [
+        [text, *(spread_text(mops[f"{who}_{name}"]) for who in ("dramhit", *names)),
+         *(spread_text(mops[f"{name}_over_{peer}"], 2) for peer in names)]
+        for name, text in ASKED.items() if f"dramhit_{name}" in mops
+    ]  # fmt: skip
+    return grid(["M operations/s", "MemoryTable", *names, *(f"over {peer}" for peer in names)], rows)
+
+
 def runs(content: Json) -> str:
     """A row a run; what only some runs have is a dash in the others."""
     return _rows(content["results"]["runs"])
@@ -87,6 +98,7 @@ def figures(content: Json) -> str:
 TABLES: dict[str, Callable[[Json], str]] = {
     "memory-bars": bars,
     "memory-peers": peers,
+    "memory-originals": originals,
     "memory-runs": runs,
     "memory-figures": figures,
 }

@@ -31,6 +31,7 @@ DOCUMENTS = (
     "docs/architecture.md",
     "docs/memory_table.md",
     "docs/kmers.md",
+    "docs/internals/batches-cpu.md",
     "docs/internals/cuckoo.md",
     "docs/internals/measurements.md",
     "docs/internals/schemes.md",

@@ -139,6 +139,16 @@ def test_operations_beside_peers() -> None:
     assert rows_of(table)[4][0] == "upsert" and rows_of(table)[0][4].startswith("13.0")
 
 
+def test_operations_beside_published_code() -> None:
+    asked = ("put_new", "get")
+    mops = {f"{name}_{what}": spread(10 + i) for i, name in enumerate(("dramhit", "Theirs")) for what in asked}
+    mops |= {f"{what}_over_Theirs": spread(1.5) for what in asked}
+    made = results.result("dramhit-originals", {"peers": [{"name": "Theirs"}]}, {"mops": mops}, layers=())
+    table = dramhit_tables.TABLES["memory-originals"](made)
+    assert table.splitlines()[0] == "| M operations/s | MemoryTable | Theirs | over Theirs |"
+    assert rows_of(table)[1] == ["get", "10.0 (9.0–11.0)", "11.0 (9.9–12.1)", "1.50 (1.35–1.65)"]
+
+
 def test_rows_and_figures() -> None:
     runs = [{"form": "dramhit", "items": 786_000, "get_mops": spread(5)}, {"form": "folklore", "theta": 0.99}]
     table = dramhit_tables.TABLES["memory-runs"](content("dramhit-skew", {"runs": runs}))
