@@ -23,4 +23,37 @@ def pipeline(content: Json) -> str:
     return grid(["data set", "keys", "GET", "mode", "M requests/s", "median wait, µs", "99%, µs"], rows)
 
 
-TABLES: dict[str, Callable[[Json], str]] = {"store-pipeline": pipeline}
+def sets(content: Json) -> str:
+    """A row a data set: batches of new items, of new values and of reads, and calls with one key; M operations/s."""
+    figures = (
+        "set_new",
+        "set_again",
+        "get_uniform",
+        "get_zipfian",
+        "get_95_zipfian",
+        "get_one_a_call",
+        "set_one_a_call",
+    )
+    rows = [
+        [f"{row['set']}: {row['key_bytes']} + {row['value_bytes']} bytes",
+         *(spread_text(row["million_per_second"][figure], 2) for figure in figures)]
+        for row in content["results"]["rows"]
+    ]  # fmt: skip
+    return grid(["data set", *(figure.replace("_", " ") for figure in figures)], rows)
+
+
+def rivals(content: Json) -> str:
+    """A row a store: M operations a second of data set a, and how many times as fast ours is."""
+    figures = ("set_new", "set_again", "get")
+    rows = [
+        [row["store"], *(spread_text(row["million_per_second"][figure], 2) for figure in figures),
+         *(spread_text(row["holdfast_over_it"][figure], 1) if row["store"] != "holdfast" else "–"
+           for figure in figures)]
+        for row in content["results"]["rows"]
+    ]  # fmt: skip
+    texts = [figure.replace("_", " ") for figure in figures]
+    over = [f"holdfast over it: {text}" for text in texts]
+    return grid(["store", *(f"{text}, M/s" for text in texts), *over], rows)
+
+
+TABLES: dict[str, Callable[[Json], str]] = {"store-pipeline": pipeline, "store-sets": sets, "store-rivals": rivals}

@@ -1,4 +1,4 @@
-"""The table of the store's pipeline, from figures made up here."""
+"""Tables of the store, from figures made up here."""
 
 from typing import Any
 
@@ -18,3 +18,18 @@ def test_pipeline() -> None:
     lines = tables.TABLES["store-pipeline"](content).splitlines()[2:]
     assert lines[0] == "| a | zipfian | 95% | direct | 4.00 (2.00–8.00) | 100 (50–200) | 300 (150–600) |"
     assert lines[1] == "| a | zipfian | 95% | staged | 4.00 (2.00–8.00) | 100 (50–200); 2.0 C | 300 (150–600); 6.0 C |"
+
+
+def test_sets_and_rivals() -> None:
+    asked = ("set_new", "set_again", "get_uniform", "get_zipfian", "get_95_zipfian", "get_one_a_call", "set_one_a_call")
+    row = {"set": "b", "key_bytes": 16, "value_bytes": 64, "million_per_second": {name: spread(2) for name in asked}}
+    table = tables.TABLES["store-sets"](results.result("store-sets", {}, {"rows": [row]}, layers=()))
+    assert table.splitlines()[2] == "| b: 16 + 64 bytes |" + " 2.00 (1.00–4.00) |" * 7
+    rows = [
+        {"store": name, "million_per_second": {figure: spread(rate) for figure in ("set_new", "set_again", "get")},
+         "holdfast_over_it": {figure: spread(8 / rate) for figure in ("set_new", "set_again", "get")}}
+        for name, rate in (("holdfast", 8), ("lmdb", 2))
+    ]  # fmt: skip
+    table = tables.TABLES["store-rivals"](results.result("store-rivals", {}, {"rows": rows}, layers=()))
+    assert table.splitlines()[2] == "| holdfast |" + " 8.00 (4.00–16.00) |" * 3 + " – |" * 3
+    assert table.splitlines()[3] == "| lmdb |" + " 2.00 (1.00–4.00) |" * 3 + " 4.0 (2.0–8.0) |" * 3
