@@ -174,12 +174,7 @@ Json study_originals(const Setup& setup) {
     throw InvalidArgument("the study originals has no table to measure with ours: name libraries with --originals");
   }
   Json peers = Json::array(), rows = Json::array();
-  std::vector<const HoldfastOriginal*> originals;
-  for (const std::string& path : setup.originals) {
-    originals.push_back(&load_original(path));
-    const HoldfastOriginal& one = *originals.back();
-    peers.push_back({{"name", one.name}, {"commit", one.commit}, {"settings", one.settings}});
-  }
+  const std::vector<const HoldfastOriginal*> originals = load_originals(setup, peers);
   Workload workload(trace_named("random", setup), 0.5, setup.operations, setup);
   const Plan plan = plan_of(workload.trace(), setup);
   Turns turns(schemes_of(setup), plan, workload);

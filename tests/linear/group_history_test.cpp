@@ -225,15 +225,7 @@ TEST(GroupHistory, PlantedErrorsAreCaught) {
   for (std::uint64_t number = 0; number < 50; ++number) {
     std::memset(static_cast<void*>(log.get()), 0, sizeof(HistoryLog));
     run_group_history(table, 7, number, *log);
-    for (std::uint32_t i = 0; i < log->caller[0].count; ++i) {
-      Record& record = log->caller[0].records[i];
-      if (record.op != Op::find || record.status != Status::found || log->key[record.key] == 0) continue;
-      record.out ^= std::uint64_t{1} << 60;
-      Verifier verifier;
-      EXPECT_NE(verifier.add(*log), "");
-      record.out ^= std::uint64_t{1} << 60;
-      ++planted;
-    }
+    EXPECT_EQ(missed_plants(*log, planted), 0u);
   }
   EXPECT_GT(planted, 10u);
   std::filesystem::remove(path);

@@ -337,4 +337,17 @@ std::vector<std::uint64_t> Verifier::keys() const {
   return keys;
 }
 
+unsigned missed_plants(HistoryLog& log, unsigned& planted) {
+  unsigned missed = 0;
+  for (std::uint32_t i = 0; i < log.caller[0].count; ++i) {
+    Record& record = log.caller[0].records[i];
+    if (record.op != Op::find || record.status != Status::found || log.key[record.key] == 0) continue;
+    record.out ^= std::uint64_t{1} << 60;
+    missed += Verifier().add(log).empty() ? 1 : 0;
+    record.out ^= std::uint64_t{1} << 60;
+    ++planted;
+  }
+  return missed;
+}
+
 }  // namespace holdfast::test::linear

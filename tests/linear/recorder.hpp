@@ -72,6 +72,10 @@ class Verifier {
   std::map<std::uint64_t, std::set<State>> states_;
 };
 
+/// Changes each value that a find of the first caller returned to one that nobody wrote, and back. Counts these in `planted`; returns how many of
+/// them the checker missed.
+unsigned missed_plants(HistoryLog& log, unsigned& planted);
+
 /// True if operations of two callers on one key overlapped.
 bool overlaps(const HistoryLog& log);
 /// The operations of a history on one of its keys.

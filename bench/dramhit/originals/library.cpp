@@ -1,15 +1,12 @@
 // library.cpp: loads a library and calls its table.
 #include "dramhit/originals/library.hpp"
 
-#include <dlfcn.h>
-
 #include "holdfast/error.hpp"
+#include "peers/libraries.hpp"
 
 namespace holdfast::bench::dramhit {
 
 namespace {
-
-constexpr const char* kVolatileSymbol = "holdfast_volatile";
 
 class VolatileCaller final : public Caller {
  public:
@@ -52,17 +49,7 @@ class VolatileSubject final : public Subject {
 }  // namespace
 
 const HoldfastVolatile& load_volatile(const std::string& path) {
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    throw InvalidArgument("the library of a table, " + path + ", cannot be loaded: " + dlerror() +
-                          "; name the path of a shared library");
-  }
-  void* const function = dlsym(library, kVolatileSymbol);
-  if (function == nullptr) {
-    dlclose(library);
-    throw InvalidArgument("the library " + path + " does not export " + kVolatileSymbol +
-                          ": bench/dramhit/originals/original.hpp describes what it must have");
-  }
+  void* const function = library_function(path, "holdfast_volatile", "bench/dramhit/originals/original.hpp");
   return *reinterpret_cast<HoldfastVolatileFunction*>(function)();
 }
 

@@ -2,6 +2,7 @@
 #include "dramhit/alternation.hpp"
 #include "dramhit/originals/library.hpp"
 #include "holdfast/error.hpp"
+#include "peers/libraries.hpp"
 
 namespace holdfast::bench::dramhit {
 namespace {
@@ -15,7 +16,7 @@ Json study_volatile_originals(const Setup& setup) {
   for (const std::string& path : setup.originals) {
     const HoldfastVolatile& one = load_volatile(path);
     names.emplace_back(one.name);
-    peers.push_back({{"name", one.name}, {"commit", one.commit}, {"settings", one.settings}});
+    peers.push_back(about(one));
   }
   Figures figures;
   for (unsigned i = 0; i < setup.repetitions; ++i) {

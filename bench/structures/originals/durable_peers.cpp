@@ -201,13 +201,7 @@ Json study_durable_peers(const Setup& setup) {
   const std::uint64_t items = std::uint64_t{1} << (setup.bits == 0 ? 24 : setup.bits);
   Json peers = Json::array();
   std::map<std::string, std::map<std::string, Rates>> rates;  // by domain and contestant
-  std::vector<const HoldfastOriginal*> originals;
-  for (const std::string& path : setup.originals) {
-    originals.push_back(&load_original(path));
-    peers.push_back({{"name", originals.back()->name},
-                     {"commit", originals.back()->commit},
-                     {"settings", originals.back()->settings}});
-  }
+  const std::vector<const HoldfastOriginal*> originals = load_originals(setup, peers);
   for (unsigned run = 0; run < setup.runs; ++run) {
     for (const bool flushes : {false, true}) {
       const char* const domain = flushes ? "power" : "process";

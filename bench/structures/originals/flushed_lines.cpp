@@ -98,12 +98,7 @@ Json lines_of_original(const HoldfastOriginal& original, std::uint64_t items, bo
 Json study_flushed_lines(const Setup& setup) {
   const std::uint64_t items = std::uint64_t{1} << (setup.bits == 0 ? 22 : setup.bits);
   Json peers = Json::array(), rows = Json::array();
-  std::vector<const HoldfastOriginal*> originals;
-  for (const std::string& path : setup.originals) {
-    originals.push_back(&load_original(path));
-    const HoldfastOriginal& one = *originals.back();
-    peers.push_back({{"name", one.name}, {"commit", one.commit}, {"settings", one.settings}});
-  }
+  const std::vector<const HoldfastOriginal*> originals = load_originals(setup, peers);
   for (const bool grows : {true, false}) {
     const auto add = [&](const std::string& scheme, std::uint64_t keys_a_call, unsigned value_bytes, Json row) {
       progress("flushed lines: " + scheme + (grows ? ", growing" : ", with space"));

@@ -1,17 +1,14 @@
 // library.cpp: loads a library and calls its table.
 #include "structures/originals/library.hpp"
 
-#include <dlfcn.h>
-
 #include <utility>
 
 #include "holdfast/error.hpp"
+#include "peers/libraries.hpp"
 
 namespace holdfast::bench::structures {
 
 namespace {
-
-constexpr const char* kSymbol = "holdfast_original";
 
 class OriginalTable final : public Subject {
  public:
@@ -58,18 +55,17 @@ class OriginalTable final : public Subject {
 }  // namespace
 
 const HoldfastOriginal& load_original(const std::string& path) {
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    throw InvalidArgument("the library of a table, " + path + ", cannot be loaded: " + dlerror() +
-                          "; name the path of a shared library");
-  }
-  void* const function = dlsym(library, kSymbol);
-  if (function == nullptr) {
-    dlclose(library);
-    throw InvalidArgument("the library " + path + " does not export " + kSymbol +
-                          ": bench/structures/originals/original.hpp describes what it must have");
-  }
+  void* const function = library_function(path, "holdfast_original", "bench/structures/originals/original.hpp");
   return *reinterpret_cast<HoldfastOriginalFunction*>(function)();
+}
+
+std::vector<const HoldfastOriginal*> load_originals(const Setup& setup, Json& peers) {
+  std::vector<const HoldfastOriginal*> originals;
+  for (const std::string& path : setup.originals) {
+    originals.push_back(&load_original(path));
+    peers.push_back(about(*originals.back()));
+  }
+  return originals;
 }
 
 std::unique_ptr<Subject> original_subject(const HoldfastOriginal& original, const Plan& plan,
