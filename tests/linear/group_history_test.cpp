@@ -14,8 +14,8 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <vector>
 
+#include "callers.hpp"
 #include "holdfast/structures.hpp"
 #include "holdfast/table.hpp"
 #include "proof/subject.hpp"
@@ -89,23 +89,14 @@ void run_group_history(GroupTable& table, std::uint64_t seed, std::uint64_t numb
   if (random.chance(30)) log.key[0] = 0;
   const bool disturbs = random.chance(10);
   const std::uint64_t calls = 4 + random.below(kMaxRecords - 3);
-  log.stage.store(1, std::memory_order_release);
-  std::atomic<std::uint64_t> arrived = 0;
-  std::vector<std::thread> callers;
-  for (std::uint32_t caller = 0; caller < log.callers; ++caller) {
-    callers.emplace_back([&, caller, own = Random(mix(history_seed, 100 + caller))]() mutable {
-      for (std::uint64_t i = 0; i < calls; ++i) {
-        unsigned spins = 0;  // before each call they wait for each other, so that calls meet
-        for (arrived.fetch_add(1); arrived.load() < (i + 1) * log.callers;) {
-          if (++spins > 300) std::this_thread::yield();
-        }
-        if (disturbs && caller == 0 && i == calls / 2) disturb(table, history_seed);
-        call(table, own, log, log.caller[caller]);
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
-  log.stage.store(2, std::memory_order_release);
+  run_callers(log, [&](std::uint32_t caller, Meeting& meeting) {
+    Random own(mix(history_seed, 100 + caller));
+    for (std::uint64_t i = 0; i < calls; ++i) {
+      meeting.before(i);
+      if (disturbs && caller == 0 && i == calls / 2) disturb(table, history_seed);
+      call(table, own, log, log.caller[caller]);
+    }
+  });
 }
 
 std::string group_path(const char* name) {

@@ -2,14 +2,13 @@
 // be linearizable key by key. Bounded here; HOLDFAST_LONG=1 runs 10,000 in which callers met on a key.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstring>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "callers.hpp"
 #include "holdfast/memory_table.hpp"
 #include "proof/subject.hpp"
 #include "recorder.hpp"
@@ -117,24 +116,14 @@ void run_memory_history(MemoryTable& table, std::uint64_t seed, std::uint64_t nu
   if (random.chance(30)) log.key[0] = 0;
   const bool disturbs = random.chance(10);
   const std::uint64_t calls = 2 + random.below(3);
-  log.stage.store(1, std::memory_order_release);
-  std::atomic<std::uint64_t> arrived = 0;
-  std::vector<std::thread> callers;
-  for (std::uint32_t caller = 0; caller < log.callers; ++caller) {
-    callers.emplace_back([&, caller] {
-      QueueCaller own(table, log, log.caller[caller], mix(history_seed, 100 + caller));
-      for (std::uint64_t i = 0; i < calls; ++i) {
-        unsigned spins = 0;  // before each call they wait for each other, so that calls meet
-        for (arrived.fetch_add(1); arrived.load() < (i + 1) * log.callers;) {
-          if (++spins > 300) std::this_thread::yield();
-        }
-        if (disturbs && caller == 0 && i == calls / 2) table.reserve(table.slots() + 1);  // all its lines move
-        own.call(i + 1 == calls);
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
-  log.stage.store(2, std::memory_order_release);
+  run_callers(log, [&](std::uint32_t caller, Meeting& meeting) {
+    QueueCaller own(table, log, log.caller[caller], mix(history_seed, 100 + caller));
+    for (std::uint64_t i = 0; i < calls; ++i) {
+      meeting.before(i);
+      if (disturbs && caller == 0 && i == calls / 2) table.reserve(table.slots() + 1);  // all its lines move
+      own.call(i + 1 == calls);
+    }
+  });
 }
 
 #if defined(HOLDFAST_SANITIZED)

@@ -1,12 +1,11 @@
 // pipeline_callers.hpp: concurrent callers of a store's pipeline, each with several batches that it does not wait for, who log what they see.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "callers.hpp"
 #include "holdfast/store_pipeline.hpp"
 #include "recorder.hpp"
 #include "store_answers.hpp"
@@ -119,20 +118,13 @@ inline void run_pipeline_history(StorePipeline& pipeline, std::uint64_t seed, Hi
   log.keys = static_cast<std::uint32_t>(1 + random.below(kMaxKeys));
   for (std::uint32_t i = 0; i < log.keys; ++i) log.key[i] = mix(seed, i);
   const std::uint64_t calls = 1 + random.below(4);
-  log.stage.store(1, std::memory_order_release);
-  std::atomic<std::uint64_t> arrived = 0;
-  std::vector<std::thread> callers;
-  for (std::uint32_t number = 0; number < log.callers; ++number) {
-    callers.emplace_back([&, number] {
-      PipelineCaller caller(pipeline, log, log.caller[number], mix(seed, 100 + number));
-      for (std::uint64_t i = 0; i < calls; ++i) {
-        for (arrived.fetch_add(1); arrived.load() < (i + 1) * log.callers;) std::this_thread::yield();
-        caller.call();
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
-  log.stage.store(2, std::memory_order_release);
+  run_callers(log, [&](std::uint32_t number, Meeting& meeting) {
+    PipelineCaller caller(pipeline, log, log.caller[number], mix(seed, 100 + number));
+    for (std::uint64_t i = 0; i < calls; ++i) {
+      meeting.before(i);
+      caller.call();
+    }
+  });
 }
 
 }  // namespace holdfast::test::linear

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 #include <sstream>
-#include <thread>
 
+#include "callers.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::test::linear {
@@ -194,33 +194,23 @@ void run_history(NumberedTable& table, std::uint64_t seed, std::uint64_t number,
   const std::uint64_t calls = 2 + random.below(4);
   // Long batches keep callers inside the table for longer, so that they meet even where processors are few.
   const auto around = static_cast<unsigned>(random.chance(60) ? 50 + random.below(400) : 0);
-  log.stage.store(1, std::memory_order_release);
-  std::atomic<std::uint64_t> arrived = 0;  // callers wait for each other at first, or before each call
-  std::vector<std::thread> callers;
-  for (std::uint32_t caller = 0; caller < log.callers; ++caller) {
-    callers.emplace_back([&, caller, own = Random(mix(history_seed, 100 + caller))]() mutable {
-      const bool one_by_one = own.chance(40);
-      std::optional<holdfast::Epoch> epoch;
-      if (one_by_one && own.chance(50)) epoch.emplace(table.table());
-      for (std::uint64_t i = 0; i < calls; ++i) {
-        if (disturbs && caller == 0 && i == calls / 2) disturb(table, own, history_seed);
-        const auto meet = [&] {
-          if (i != 0 && !in_step) return;
-          unsigned spins = 0;
-          for (arrived.fetch_add(1); arrived.load() < (i + 1) * log.callers;) {
-            if (++spins > 300) std::this_thread::yield();
-          }
-        };
-        if (one_by_one) {
-          call_one_by_one(table, own, log, log.caller[caller], epoch ? &*epoch : nullptr, meet);
-        } else {
-          call(table, own, log, log.caller[caller], around, meet);
-        }
+  run_callers(log, [&](std::uint32_t caller, Meeting& meeting) {
+    Random own(mix(history_seed, 100 + caller));
+    const bool one_by_one = own.chance(40);
+    std::optional<holdfast::Epoch> epoch;
+    if (one_by_one && own.chance(50)) epoch.emplace(table.table());
+    for (std::uint64_t i = 0; i < calls; ++i) {
+      if (disturbs && caller == 0 && i == calls / 2) disturb(table, own, history_seed);
+      const auto meet = [&] {
+        if (i == 0 || in_step) meeting.before(i);
+      };
+      if (one_by_one) {
+        call_one_by_one(table, own, log, log.caller[caller], epoch ? &*epoch : nullptr, meet);
+      } else {
+        call(table, own, log, log.caller[caller], around, meet);
       }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
-  log.stage.store(2, std::memory_order_release);
+    }
+  });
 }
 
 std::uint64_t number_in(const void* value, std::size_t bytes, bool& torn) {

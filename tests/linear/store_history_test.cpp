@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "callers.hpp"
 #include "holdfast/store.hpp"
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
@@ -228,23 +229,13 @@ void run_store_history(HistoryStore& store, std::uint64_t seed, std::uint64_t nu
   log.keys = static_cast<std::uint32_t>(1 + random.below(kMaxKeys));
   for (std::uint32_t i = 0; i < log.keys; ++i) log.key[i] = mix(history_seed, i);
   const std::uint64_t calls = 3 + random.below(8);
-  log.stage.store(1, std::memory_order_release);
-  std::atomic<std::uint64_t> arrived = 0;
-  std::vector<std::thread> callers;
-  for (std::uint32_t number_of = 0; number_of < log.callers; ++number_of) {
-    callers.emplace_back([&, number_of] {
-      Caller caller(store, log, log.caller[number_of], mix(history_seed, 100 + number_of));
-      for (std::uint64_t i = 0; i < calls; ++i) {
-        unsigned spins = 0;  // before each call they wait for each other, so that calls meet
-        for (arrived.fetch_add(1); arrived.load() < (i + 1) * log.callers;) {
-          if (++spins > 300) std::this_thread::yield();
-        }
-        if (!caller.is_full()) caller.call();
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
-  log.stage.store(2, std::memory_order_release);
+  run_callers(log, [&](std::uint32_t number_of, Meeting& meeting) {
+    Caller caller(store, log, log.caller[number_of], mix(history_seed, 100 + number_of));
+    for (std::uint64_t i = 0; i < calls; ++i) {
+      meeting.before(i);
+      if (!caller.is_full()) caller.call();
+    }
+  });
 }
 
 std::string store_path(const char* name) {
