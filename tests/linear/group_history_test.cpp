@@ -1,23 +1,19 @@
 // group_history_test.cpp: short histories of two to four concurrent callers on a group table, one in ten cut by a kill, must be durably
 // linearizable key by key. Bounded here; HOLDFAST_LONG=1 runs 10,000.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "callers.hpp"
 #include "holdfast/structures.hpp"
 #include "holdfast/table.hpp"
+#include "killed_histories.hpp"
 #include "proof/subject.hpp"
 #include "recorder.hpp"
 #include "support/random.hpp"
@@ -144,64 +140,34 @@ TEST(GroupHistory, ConcurrentCallersAreLinearizable) {
   std::cout << done << " histories, " << overlapping << " with callers that met on a key\n";
 }
 
-/// What a killed child leaves.
-struct KilledLog {
-  static constexpr unsigned kMost = 32;
-  std::atomic<std::uint32_t> begun;  ///< histories
-  HistoryLog history[kMost];
-};
-
 /// Runs histories until it is killed.
-[[noreturn]] void live(KilledLog& log, const std::string& path, std::uint64_t seed, std::uint64_t life) {
-  try {
-    Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
-    GroupTable table = life == 0 ? GroupTable::create(pool, "g", group_options(seed))
-                                 : GroupTable::open(pool, "g", group_options(seed));
-    for (unsigned i = 0; i < KilledLog::kMost; ++i) {
-      log.begun = i + 1;
-      run_group_history(table, seed, life * 1000 + i, log.history[i]);
-    }
-    for (;;) pause();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-  }
-  _exit(3);
+void live(KilledHistories& histories, const std::string& path, std::uint64_t seed, std::uint64_t life) {
+  Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
+  GroupTable table =
+      life == 0 ? GroupTable::create(pool, "g", group_options(seed)) : GroupTable::open(pool, "g", group_options(seed));
+  histories.run([&](unsigned number, HistoryLog& log) { run_group_history(table, seed, life * 1000 + number, log); });
 }
 
 TEST(GroupHistory, KillsCutHistories) {
   const std::string path = group_path("killed");
-  auto* const log = static_cast<KilledLog*>(
-      mmap(nullptr, sizeof(KilledLog), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(static_cast<void*>(log), MAP_FAILED);
+  KilledHistories killed;
   Random random(1);
   std::uint64_t cut = 0;
   for (std::uint64_t seed = 1; cut < histories() / 10; ++seed) {
     Verifier verifier;
     for (std::uint64_t life = 0; life < 4; ++life) {
-      std::memset(static_cast<void*>(log), 0, sizeof(KilledLog));
-      const pid_t child = fork();
-      if (child == 0) live(*log, path, seed, life);
-      const std::uint32_t last = 1 + static_cast<std::uint32_t>(random.below(KilledLog::kMost));
-      int status = 0;
-      const auto is_there = [&] { return log->begun >= last && log->history[last - 1].stage != 0; };
-      while (!is_there() && waitpid(child, &status, WNOHANG) == 0) std::this_thread::yield();
-      ASSERT_TRUE(is_there()) << "the child ended";
-      for (std::uint64_t spins = random.below(20'000); spins != 0; --spins)
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-      for (std::uint32_t i = 0; i < log->begun; ++i) {
-        if (log->history[i].stage == 0) continue;
-        cut += log->history[i].stage == 1 ? 1 : 0;
-        ASSERT_EQ(verifier.add(log->history[i]), "") << "seed " << seed << ", life " << life << ", history " << i;
-      }
+      ASSERT_NO_FATAL_FAILURE(killed.kill_one(
+          random, [&] { live(killed, path, seed, life); }, [&] { spin(random.below(20'000)); }));
+      killed.for_each([&](std::uint32_t number, const HistoryLog& log) {
+        cut += log.stage == 1 ? 1 : 0;
+        EXPECT_EQ(verifier.add(log), "") << "seed " << seed << ", life " << life << ", history " << number;
+      });
+      ASSERT_FALSE(HasFailure());
       Pool pool = Pool::open(path);
       GroupTable table = GroupTable::open(pool, "g");
       ASSERT_NO_FATAL_FAILURE(read_all(table, verifier)) << "seed " << seed << ", life " << life;
     }
   }
-  munmap(log, sizeof(KilledLog));
   std::filesystem::remove(path);
   std::cout << cut << " histories cut by a kill\n";
 }

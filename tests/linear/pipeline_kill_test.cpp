@@ -1,12 +1,9 @@
 // pipeline_kill_test.cpp: a process whose threads use a store through a pipeline is killed: what was answered is there when the store is opened
 // again, whole and not older, and what was not answered happened or did not. HOLDFAST_LONG=1 kills 1,000 times in each mode.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -15,18 +12,12 @@
 #include <set>
 
 #include "holdfast/table.hpp"
+#include "killed_histories.hpp"
 #include "pipeline_callers.hpp"
 #include "proof/subject.hpp"
 
 namespace holdfast::test::linear {
 namespace {
-
-/// What a killed child leaves, in shared memory.
-struct KilledPipelineLog {
-  static constexpr unsigned kMost = 24;
-  std::atomic<std::uint32_t> begun;  ///< histories
-  HistoryLog history[kMost];
-};
 
 /// A journal that is behind by some changes: it holds answers for a while.
 class LateJournal : public StoreDurability {
@@ -54,25 +45,17 @@ struct Way {
 };
 
 /// Runs histories until it is killed.
-[[noreturn]] void live_behind_pipeline(KilledPipelineLog& log, const std::string& path, const Way& way,
-                                       std::uint64_t seed, std::uint64_t life) {
-  try {
-    Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
-    const StoreOptions of_store{.flush = seed % 2 == 0, .seed = seed};
-    Store store = life == 0 ? Store::create(pool, "s", of_store) : Store::open(pool, "s", of_store);
-    std::optional<LateJournal> journal;
-    StorePipelineOptions options = way.options;
-    if (way.is_late) options.durability = &journal.emplace(store);
-    StorePipeline pipeline(store, options);
-    for (unsigned i = 0; i < KilledPipelineLog::kMost; ++i) {
-      log.begun = i + 1;
-      run_pipeline_history(pipeline, mix(seed, life * 1000 + i), log.history[i]);
-    }
-    for (;;) pause();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-  }
-  _exit(3);
+void live_behind_pipeline(KilledHistories& histories, const std::string& path, const Way& way, std::uint64_t seed,
+                          std::uint64_t life) {
+  Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
+  const StoreOptions of_store{.flush = seed % 2 == 0, .seed = seed};
+  Store store = life == 0 ? Store::create(pool, "s", of_store) : Store::open(pool, "s", of_store);
+  std::optional<LateJournal> journal;
+  StorePipelineOptions options = way.options;
+  if (way.is_late) options.durability = &journal.emplace(store);
+  StorePipeline pipeline(store, options);
+  histories.run(
+      [&](unsigned number, HistoryLog& log) { run_pipeline_history(pipeline, mix(seed, life * 1000 + number), log); });
 }
 
 /// Whether an operation of the history was answered, and whether one was not.
@@ -86,9 +69,7 @@ std::set<bool> answered(const HistoryLog& log) {
 
 void kill_pipelines(const Way& way) {
   const std::string path = "/dev/shm/holdfast-killed-pipeline-" + std::to_string(getpid());
-  auto* const log = static_cast<KilledPipelineLog*>(
-      mmap(nullptr, sizeof(KilledPipelineLog), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(static_cast<void*>(log), MAP_FAILED);
+  KilledHistories killed;
 #if defined(HOLDFAST_SANITIZED)
   constexpr std::uint64_t kBounded = 8;
 #else
@@ -100,26 +81,16 @@ void kill_pipelines(const Way& way) {
   for (std::uint64_t seed = 1; done < kills; ++seed) {
     Verifier verifier;  // of all keys of the store, for all its lives
     for (std::uint64_t life = 0; life < 4; ++life, ++done) {
-      std::memset(static_cast<void*>(log), 0, sizeof(KilledPipelineLog));
-      const pid_t child = fork();
-      if (child == 0) live_behind_pipeline(*log, path, way, seed, life);
-      const std::uint32_t last = 1 + static_cast<std::uint32_t>(random.below(KilledPipelineLog::kMost));
-      int status = 0;
-      const auto is_there = [&] { return log->begun >= last && log->history[last - 1].stage != 0; };
-      while (!is_there() && waitpid(child, &status, WNOHANG) == 0) std::this_thread::yield();
-      ASSERT_TRUE(is_there()) << "the child ended";
-      std::this_thread::sleep_for(std::chrono::microseconds(random.below(way.most_us)));
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+      ASSERT_NO_FATAL_FAILURE(killed.kill_one(
+          random, [&] { live_behind_pipeline(killed, path, way, seed, life); },
+          [&] { std::this_thread::sleep_for(std::chrono::microseconds(random.below(way.most_us))); }));
       const std::string where = "seed " + std::to_string(seed) + ", life " + std::to_string(life);
-      for (std::uint32_t i = 0; i < log->begun; ++i) {
-        const HistoryLog& history = log->history[i];
-        if (history.stage == 0) continue;
+      killed.for_each([&](std::uint32_t number, const HistoryLog& history) {
         cut += history.stage == 1 ? 1 : 0;
         in_part += history.stage == 1 && answered(history).size() == 2 ? 1 : 0;
-        ASSERT_EQ(verifier.add(history), "") << where << ", history " << i;
-      }
+        EXPECT_EQ(verifier.add(history), "") << where << ", history " << number;
+      });
+      ASSERT_FALSE(testing::Test::HasFailure());
       Pool pool = Pool::open(path);
       Store store = Store::open(pool, "s");
       for (const std::uint64_t key : verifier.keys()) {
@@ -133,7 +104,6 @@ void kill_pipelines(const Way& way) {
       ASSERT_TRUE(report.errors.empty()) << report.errors.front();
     }
   }
-  munmap(log, sizeof(KilledPipelineLog));
   std::filesystem::remove(path);
   EXPECT_GE(in_part, kills / 15) << "hardly a kill met callers that wait";
   std::cout << done << " kills, " << cut << " cut a history, " << in_part << " of them behind some answers\n";

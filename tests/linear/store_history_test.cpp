@@ -1,11 +1,8 @@
 // store_history_test.cpp: short histories of two to four concurrent callers on a store, with single calls and batches, one in ten cut by a
 // kill, must be durably linearizable key by key. Bounded here; HOLDFAST_LONG=1 runs 10,000.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -18,6 +15,7 @@
 #include "holdfast/store.hpp"
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
+#include "killed_histories.hpp"
 #include "proof/subject.hpp"
 #include "recorder.hpp"
 #include "store/stand_in_index.hpp"
@@ -285,64 +283,34 @@ TEST(StoreHistory, ConcurrentCallersAreLinearizable) {
   std::cout << done << " histories, " << overlapping << " with callers that met on a key\n";
 }
 
-/// What a killed child leaves.
-struct KilledStoreLog {
-  static constexpr unsigned kMost = 32;
-  std::atomic<std::uint32_t> begun;  ///< histories
-  HistoryLog history[kMost];
-};
-
 /// Runs histories until it is killed.
-[[noreturn]] void live(KilledStoreLog& log, const std::string& path, std::uint64_t seed, std::uint64_t life) {
-  try {
-    Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
-    HistoryStore store = history_store(pool, seed, life == 0, true);
-    for (unsigned i = 0; i < KilledStoreLog::kMost; ++i) {
-      log.begun = i + 1;
-      run_store_history(store, seed, life * 1000 + i, log.history[i]);
-    }
-    for (;;) pause();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-  }
-  _exit(3);
+void live(KilledHistories& histories, const std::string& path, std::uint64_t seed, std::uint64_t life) {
+  Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
+  HistoryStore store = history_store(pool, seed, life == 0, true);
+  histories.run([&](unsigned number, HistoryLog& log) { run_store_history(store, seed, life * 1000 + number, log); });
 }
 
 TEST(StoreHistory, KillsCutHistories) {
   const std::string path = store_path("killed");
-  auto* const log = static_cast<KilledStoreLog*>(
-      mmap(nullptr, sizeof(KilledStoreLog), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(static_cast<void*>(log), MAP_FAILED);
+  KilledHistories killed;
   Random random(1);
   std::uint64_t cut = 0;
   for (std::uint64_t seed = 1; cut < store_histories() / 10; ++seed) {
     for (std::uint64_t life = 0; life < 4; ++life) {
-      std::memset(static_cast<void*>(log), 0, sizeof(KilledStoreLog));
-      const pid_t child = fork();
-      if (child == 0) live(*log, path, seed, life);
-      const std::uint32_t last = 1 + static_cast<std::uint32_t>(random.below(KilledStoreLog::kMost));
-      int status = 0;
-      const auto is_there = [&] { return log->begun >= last && log->history[last - 1].stage != 0; };
-      while (!is_there() && waitpid(child, &status, WNOHANG) == 0) std::this_thread::yield();
-      ASSERT_TRUE(is_there()) << "the child ended";
-      for (std::uint64_t spins = random.below(20'000); spins != 0; --spins)
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-      Verifier verifier, last_one;
-      for (std::uint32_t i = 0; i < log->begun; ++i) {
-        if (log->history[i].stage == 0) continue;
-        cut += log->history[i].stage == 1 ? 1 : 0;
-        Verifier& its = i + 1 == log->begun ? last_one : verifier;
-        ASSERT_EQ(its.add(log->history[i]), "") << "seed " << seed << ", life " << life << ", history " << i;
-      }
+      ASSERT_NO_FATAL_FAILURE(killed.kill_one(
+          random, [&] { live(killed, path, seed, life); }, [&] { spin(random.below(20'000)); }));
+      Verifier verifier, last;
+      killed.for_each([&](std::uint32_t number, const HistoryLog& log) {
+        cut += log.stage == 1 ? 1 : 0;
+        EXPECT_EQ((killed.is_last(number) ? last : verifier).add(log), "")
+            << "seed " << seed << ", life " << life << ", history " << number;
+      });
+      ASSERT_FALSE(HasFailure());
       Pool pool = Pool::open(path);
       HistoryStore store = history_store(pool, seed, false, true);
-      ASSERT_NO_FATAL_FAILURE(read_every_key(store, last_one)) << "seed " << seed << ", life " << life;
+      ASSERT_NO_FATAL_FAILURE(read_every_key(store, last)) << "seed " << seed << ", life " << life;
     }
   }
-  munmap(log, sizeof(KilledStoreLog));
   std::filesystem::remove(path);
   std::cout << cut << " histories cut by a kill\n";
 }
