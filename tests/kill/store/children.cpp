@@ -9,6 +9,7 @@
 #include "holdfast/table.hpp"
 #include "proof/kill/registry.hpp"
 #include "reader.hpp"
+#include "store/stand_in_index.hpp"
 
 namespace holdfast::proof::kill {
 namespace {
@@ -30,7 +31,8 @@ class StoreWriter : public Writer {
   explicit StoreWriter(Shared& shared) : shared_(shared) {}
   void open() override {
     pool_.emplace(shared_.create != 0 ? Pool::create(shared_.path) : Pool::open(shared_.path));
-    const StoreOptions options = store_options(ours_.round);
+    const StoreOptions options = store_options(ours_.round, ours_.round.index);
+    store::StandIn::calls_left = ours_.round.index_calls;
     store_.emplace(pool_->objects().empty() ? Store::create(*pool_, "s", options) : Store::open(*pool_, "s", options));
     const StoreAccessBy by = ours_.round.access;
     if (by != StoreAccessBy::calls) pipeline_.emplace(*store_, pipeline_options(by));

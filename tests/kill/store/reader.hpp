@@ -15,9 +15,10 @@ namespace holdfast::proof::kill {
 
 inline constexpr std::uint64_t kEvictingLimit = 8 << 20;
 
-inline StoreOptions store_options(const StoreRound& round) {
+inline StoreOptions store_options(const StoreRound& round, StoreIndexOn index) {
   StoreOptions options;
   if (round.use == StoreUseOf::evicts) options = {.limit_bytes = kEvictingLimit, .evict = true};
+  options.index = index == StoreIndexOn::gpu ? StoreIndex::gpu : StoreIndex::cpu;
   options.flush = round.flush != 0;
   options.seed = round.seed;
   return options;
@@ -45,7 +46,8 @@ class StoreReader : public Reader {
   explicit StoreReader(Shared& shared) : shared_(shared) {}
   void open() override {
     pool_.emplace(Pool::open(shared_.path));
-    if (!pool_->objects().empty()) store_.emplace(Store::open(*pool_, "s", store_options(ours_.round)));
+    if (!pool_->objects().empty())
+      store_.emplace(Store::open(*pool_, "s", store_options(ours_.round, ours_.round.recovers_index)));
   }
   void look() override {
     if (!store_) return;

@@ -44,11 +44,21 @@ enum class StoreAccessBy : std::uint32_t {
   staged
 };
 
+/// Where a life has its index. Builds without CUDA have a stand-in for a GPU's, with batches only (stand_in_store.cpp).
+enum class StoreIndexOn : std::uint32_t { cpu, gpu };
+#ifdef HOLDFAST_WITH_CUDA
+inline constexpr bool kStandsIn = false;
+#else
+inline constexpr bool kStandsIn = true;
+#endif
+
 /// The store of a pool.
 struct StoreRound {
   StoreUseOf use;
   StoreAccessBy access;
-  std::uint32_t flush, large_bytes;  ///< a quarter of the values have about so many bytes
+  StoreIndexOn index, recovers_index;  ///< of the writer, of the children that reopen its store
+  std::uint32_t flush, large_bytes;    ///< a quarter of the values have about so many bytes
+  std::int64_t index_calls;            ///< after which the stand-in of the writer fails; negative: it does not
   std::uint64_t seed;
 };
 

@@ -57,7 +57,10 @@ class StoreSubject : public SubjectOfCalls {
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
     constexpr StoreUseOf kUses[] = {StoreUseOf::all_stays, StoreUseOf::all_stays, StoreUseOf::flushes,
                                     StoreUseOf::flushes, StoreUseOf::evicts};
-    round_ = {kUses[random.below(std::size(kUses))], StoreAccessBy::calls, random.chance(50) ? 1u : 0u, 0, seed | 1};
+    round_ = {};
+    round_.use = kUses[random.below(std::size(kUses))];
+    round_.flush = random.chance(50) ? 1 : 0;
+    round_.seed = seed | 1;
     std::fill_n(ours_.known, kStoreKeys, StoreState{});
     std::fill_n(ours_.highest, kStoreKeys, 0);
     std::fill_n(ours_.base, kStoreCounters, 0);
@@ -86,6 +89,9 @@ class StoreSubject : public SubjectOfCalls {
     constexpr StoreAccessBy kAccess[] = {StoreAccessBy::calls, StoreAccessBy::calls, StoreAccessBy::pipeline,
                                          StoreAccessBy::staged};
     round_.access = kAccess[random.below(std::size(kAccess))];
+    round_.index = choose_index(random);
+    round_.recovers_index = choose_index(random);
+    round_.index_calls = random.chance(30) ? static_cast<std::int64_t>(random.below(2'000)) : -1;
     ours_.round = round_;
     ours_.flush_runs = 0;
     for (StorePending& pending : ours_.pending) pending.stage = pending.rows = 0;
@@ -93,7 +99,13 @@ class StoreSubject : public SubjectOfCalls {
       for (StoreCount& count : of_thread) count.sum = count.to = count.ended = 0;
     }
   }
-  Pace pace() const override { return {.longest_us = 30'000, .call_bits = 14, .patience_us = 1'500'000}; }
+  Pace pace() const override {
+    const bool slow = options_.on_gpu();
+    return {.slow = slow,
+            .longest_us = slow ? 100'000u : 30'000u,
+            .call_bits = slow ? 16u : 14u,
+            .patience_us = slow ? 5'000'000u : 1'500'000u};
+  }
 
   std::vector<std::string> replay(bool) override {
     std::uint32_t call = kStoreBetween;
@@ -139,6 +151,7 @@ class StoreSubject : public SubjectOfCalls {
     }
     ++verified_;
     behind_pipeline_ += round_.access != StoreAccessBy::calls ? 1 : 0;
+    on_gpu_ += round_.index == StoreIndexOn::gpu ? 1 : 0;
     return {};
   }
 
@@ -146,12 +159,17 @@ class StoreSubject : public SubjectOfCalls {
     constexpr const char* kUses[] = {"all stays", "flushed at times", "evicting"};
     constexpr const char* kAccess[] = {"", ", through a pipeline", ", through a staged pipeline"};
     return std::string(kUses[static_cast<unsigned>(round_.use)]) + (round_.flush != 0 ? ", domain power" : "") +
-           kAccess[static_cast<unsigned>(round_.access)] + ", values up to " + std::to_string(round_.large_bytes) +
-           " bytes, killed in " + kind_name();
+           kAccess[static_cast<unsigned>(round_.access)] + index_name() + ", values up to " +
+           std::to_string(round_.large_bytes) + " bytes, killed in " + kind_name();
   }
   std::string lacking(const KillCounts& counts, std::uint64_t planned) const override {
     std::string lines = few("stores were verified", verified_, planned / 2);
-    if (planned >= 40) lines += few("lives behind a pipeline were verified", behind_pipeline_, planned / 10);
+    if (planned >= 40) {
+      lines += few("lives behind a pipeline were verified", behind_pipeline_, planned / 10);
+      if (kStandsIn || options_.on_gpu()) {
+        lines += few("lives with an index of batches were verified", on_gpu_, planned / 10);
+      }
+    }
     if (options_.stops == 0 || planned < 200) return lines;
     for (const Stop& stop : kStoreStops) {
       if (!comes_in_any_pool(stop.at) || counts.at[static_cast<unsigned>(stop.at)].kills[stop.kind] != 0) continue;
@@ -164,6 +182,7 @@ class StoreSubject : public SubjectOfCalls {
   void add_to(Results& results) const override {
     results.add("stores_verified", verified_);
     results.add("lives_behind_a_pipeline", behind_pipeline_);
+    results.add(kStandsIn ? "lives_with_an_index_of_batches" : "lives_with_the_index_on_a_gpu", on_gpu_);
     results.add("items_verified", items_);
     results.add("pending_changes_kept", kept_);
     results.add("pending_changes_lost", lost_);
@@ -173,6 +192,16 @@ class StoreSubject : public SubjectOfCalls {
   std::uint64_t first_stop(Random& random) const override { return 1 + random.below(random.chance(50) ? 50 : 1'500); }
 
  private:
+  /// On a GPU if the campaign runs on one; in builds without CUDA, at times a stand-in for it.
+  StoreIndexOn choose_index(Random& random) const {
+    const unsigned percent = options_.on_gpu() ? 80 : kStandsIn ? 30 : 0;
+    return random.chance(percent) ? StoreIndexOn::gpu : StoreIndexOn::cpu;
+  }
+  std::string index_name() const {
+    const auto of = [](StoreIndexOn index) { return index == StoreIndexOn::gpu ? "batches" : "the CPU"; };
+    return std::string(", index of ") + of(round_.index) + ", reopened with one of " + of(round_.recovers_index);
+  }
+
   bool is_gone(const StoreState& found) const { return found.digest == 0; }
 
   /// Whether what was found of a key may come from this state.
@@ -259,7 +288,7 @@ class StoreSubject : public SubjectOfCalls {
 
   StoreShared& ours_ = shared_.part<StoreShared>();
   StoreRound round_ = {};
-  std::uint64_t verified_ = 0, behind_pipeline_ = 0, items_ = 0, kept_ = 0, lost_ = 0;
+  std::uint64_t verified_ = 0, behind_pipeline_ = 0, on_gpu_ = 0, items_ = 0, kept_ = 0, lost_ = 0;
 };
 
 const RegisterSubject<StoreSubject, StoreShared> store_subject{{.name = "store", .share = 25}};
