@@ -171,6 +171,20 @@ TEST_P(StoreSpace, EverythingIsFlushedAtOnceOrLater) {
   EXPECT_EQ(get(again, "e"), "5") << "a flush at once takes the place of one that was planned";
 }
 
+TEST_P(StoreSpace, AFlushAtATimeThatHasComeIsDoneAtOnce) {
+  Heap heap(6);
+  Engine engine(mapped(heap), {}, options());
+  for (const std::uint64_t time : {time_now.load(), std::uint64_t{1}}) {
+    set(engine, "a", "1");
+    EXPECT_EQ(engine.now(), time_now);  // known before the flush is planned
+    engine.flush_all_at(time);
+    EXPECT_EQ(get(engine, "a"), std::nullopt);
+    set(engine, "b", "2");
+    time_now += 1000;
+    EXPECT_EQ(get(engine, "b"), "2");
+  }
+}
+
 TEST_P(StoreSpace, CellsOfDeadItemsAreReclaimed) {
   Heap heap(6);
   Engine engine(mapped(heap), {}, options());

@@ -59,6 +59,7 @@ class Counters {
   struct Shared {
     Counters& counters;
     std::uint64_t newest() const { return counters.newest_.load(); }
+    std::uint64_t now() const { return counters.now_.load(std::memory_order_relaxed); }
     std::uint64_t planned() const { return counters.planned_.load(std::memory_order_relaxed); }
     void set_planned(std::uint64_t time) { counters.planned_.store(time, std::memory_order_release); }
     void set_flushed(std::uint64_t number) { counters.flushed_.store(number, std::memory_order_release); }

@@ -242,6 +242,7 @@ struct Shared {
   World& world;
   World::Volatile& part;
   std::uint64_t newest() const { return world.peek(&part.newest); }
+  std::uint64_t now() const { return part.now; }
   std::uint64_t planned() const { return part.planned; }
   void set_planned(std::uint64_t time) { part.planned = time; }
   void set_flushed(std::uint64_t number) { part.flushed = number; }

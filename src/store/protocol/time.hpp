@@ -12,7 +12,8 @@ namespace holdfast::store {
 /// The volatile copies of a record, which searches read.
 template <class T>
 concept Times = requires(T& times, std::uint64_t value) {
-  { times.newest() } -> std::convertible_to<std::uint64_t>;   ///< number that was drawn
+  { times.newest() } -> std::convertible_to<std::uint64_t>;  ///< number that was drawn
+  { times.now() } -> std::convertible_to<std::uint64_t>;
   { times.planned() } -> std::convertible_to<std::uint64_t>;  ///< when everything is flushed next; 0: never
   times.set_planned(value);
   times.set_flushing(true);  ///< a flush runs: see `flush_all`
@@ -34,9 +35,10 @@ HOLDFAST_BOTH void flush_all(Memory& memory, std::uint64_t* record, T& times) {
   times.set_flushing(false);
 }
 
-/// Flushes everything at `time`.
+/// Flushes everything at `time`: now, if answers may depend on that time already, since `advance_time` looks at a plan only when time passes.
 template <class Memory, Times T>
 HOLDFAST_BOTH void flush_all_at(Memory& memory, std::uint64_t* record, T& times, std::uint64_t time) {
+  if (time <= times.now()) return flush_all(memory, record, times);
   plan_flush(memory, record, time);
   times.set_planned(time);
 }
