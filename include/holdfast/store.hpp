@@ -80,6 +80,13 @@ struct StoreItems {
   std::vector<std::uint64_t> cas, expiry;
 };
 
+/// Memory of the caller that `Store::get` fills: row i, of `row_bytes` bytes, gets the value of key i, and zeros behind it.
+struct StoreArray {
+  void* memory = nullptr;
+  std::uint64_t row_bytes = 0;
+  bool on_device = false;  ///< it is in the memory of a GPU
+};
+
 /// An item that the index names for a key: the key's, or another one's with the same signature.
 struct StoreCandidate {
   std::string_view key, value;
@@ -165,6 +172,12 @@ class Store {
 
   // Batches: rows take effect in their order, and each is durable when the call returns. Faster, since misses overlap.
   void get(const StoreRows& keys, StoreItems& items) const;
+  /// Values into an array, of the host or of a GPU: of a store with `StoreOptions::gpu` they are gathered over the link, without a copy in between,
+  /// after what `stream` (a cudaStream_t) has now and before what it gets later. `statuses`: found, not_found, or too_large for a row, which is zero
+  /// then; `bytes`: of each value, 0 where the key is absent. Both have a row a key, or none. Throws NoSpace (a million cells are leased),
+  /// DeviceError; then rows of the array have any values.
+  void get(const StoreRows& keys, const StoreArray& values, std::span<StoreStatus> statuses = {},
+           std::span<std::uint64_t> bytes = {}, void* stream = nullptr) const;
   /// The items that the index names for each key, with their keys, which the caller compares: Mega-KV's GET without the comparison (§4), to compare
   /// with its figures. An item whose key is there throughout is among them.
   void getk(const StoreRows& keys, StoreCandidates& candidates) const;

@@ -44,7 +44,16 @@ from .table import Table
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint, SaveTicket
     from .memory_table import MemoryTable
-    from .store import Store, StoreItem, StoreLease, StoreReservation, StoreStats, StoreStatus, StoreTransfer
+    from .store import (
+        Store,
+        StoreFound,
+        StoreItem,
+        StoreLease,
+        StoreReservation,
+        StoreStats,
+        StoreStatus,
+        StoreTransfer,
+    )
     from .transfer import BadRow, DumpReport, LoadReport, dump, load
 else:
     # They take two fifths of the time of an import, and few programs need them: imported when they are first asked for.
@@ -53,6 +62,7 @@ else:
         "memory_table": ("MemoryTable",),
         "store": (
             "Store",
+            "StoreFound",
             "StoreItem",
             "StoreLease",
             "StoreReservation",
@@ -104,6 +114,7 @@ __all__ = [
     "SnapshotReport",
     "Status",
     "Store",
+    "StoreFound",
     "StoreItem",
     "StoreLease",
     "StoreReservation",

@@ -98,6 +98,15 @@ void get_many(const HeldStore& store, std::size_t size, std::uintptr_t bytes, st
   }
 }
 
+/// Fills (size, row_bytes) at `values` and (size,) statuses and sizes.
+void get_into(const HeldStore& store, std::size_t size, std::uintptr_t bytes, std::uintptr_t offsets,
+              std::uintptr_t values, std::uint64_t row_bytes, bool on_device, std::uintptr_t statuses,
+              std::uintptr_t sizes, std::uintptr_t stream) {
+  const Unlocked guard;
+  store.get(rows_at(size, bytes, offsets), {at<void>(values), row_bytes, on_device}, {at<StoreStatus>(statuses), size},
+            {at<std::uint64_t>(sizes), size}, at<void>(stream));
+}
+
 /// `statuses`: (n,) StoreStatus. Returns how many rows were not stored.
 std::size_t set_many(HeldStore& store, std::size_t size, std::uintptr_t key_bytes, std::uintptr_t key_offsets,
                      std::uintptr_t value_bytes, std::uintptr_t value_offsets, std::uint32_t flags,
@@ -222,6 +231,8 @@ void bind_store(nb::module_& module) {
           "key"_a, "expected"_a = 0)
       .def("get_many", &get_many, "size"_a, "bytes"_a, "offsets"_a, "values"_a, "flags"_a = 0, "cas"_a = 0,
            "expiry"_a = 0)
+      .def("get_into", &get_into, "size"_a, "bytes"_a, "offsets"_a, "values"_a, "row_bytes"_a, "on_device"_a,
+           "statuses"_a, "sizes"_a, "stream"_a)
       .def("set_many", &set_many, "size"_a, "key_bytes"_a, "key_offsets"_a, "value_bytes"_a, "value_offsets"_a,
            "flags"_a, "expiry"_a, "statuses"_a)
       .def("erase_many", &erase_many, "size"_a, "bytes"_a, "offsets"_a, "statuses"_a)

@@ -42,6 +42,8 @@ class DeviceSide {
   /// Enqueues copies after what `stream` has now; what it gets later comes after them. Throws InvalidArgument (`memory` is not a GPU's, or not
   /// that of one; the stream is another GPU's, or is captured), DeviceError; then no copy is under way.
   virtual std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void* stream) = 0;
+  /// Zeroes memory of a GPU, in the order of `stream`. Throws as `copy`.
+  virtual void clear(std::byte* memory, std::uint64_t bytes, void* stream) = 0;
 };
 
 /// Throws DeviceError where this Holdfast was built without CUDA.

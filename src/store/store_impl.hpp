@@ -88,6 +88,10 @@ class Store::Impl : public pool::OpenObject {
     if (forked()) throw ObjectClosed(path + " was opened by the parent of this process: open it here");
     return store_;
   }
+  [[noreturn]] void throw_too_many_leases() const {
+    throw NoSpace(path + " has " + std::to_string(store::cpu::CellSpace::kMostLeases) +
+                  " cells that are leased, and no more can be: release some");
+  }
   /// Throws InvalidArgument.
   void require_key(std::size_t bytes) const {
     if (bytes <= store::kMostKeyBytes) return;

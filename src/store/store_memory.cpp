@@ -177,30 +177,38 @@ StoreReservation Store::reserve(const StoreRows& keys, std::span<const std::uint
   return StoreReservation(std::move(reserved));
 }
 
+namespace {
+constexpr std::size_t kLookedUpAtOnce =
+    256;  ///< rows that are leased before it is known whether all of them are wanted
+}
+
 StoreLease Store::lease(const StoreRows& keys) { return lease(keys, false); }
 StoreLease Store::lease_present(const StoreRows& keys) { return lease(keys, true); }
 
 StoreLease Store::lease(const StoreRows& keys, bool ends_at_absent) {
   const store::cpu::ByteRows rows = impl_->keys_of(keys);
   auto leased = std::make_unique<StoreLease::Impl>(impl_.pointer(), rows.size);
+  const std::size_t at_once = ends_at_absent ? kLookedUpAtOnce : std::max<std::size_t>(rows.size, 1);
   const bool fits = impl_->use().search([&](Engine& engine) {
-    for (std::size_t row = 0; row < rows.size; ++row) {
-      StoreLease::Impl::Row& its = leased->rows.make(row);
-      if (!engine.lease(rows[row], its)) {
-        its = {};
-        return false;
+    for (std::size_t first = 0; first < rows.size; first += at_once) {
+      const store::cpu::ByteRows some{rows.bytes, rows.offsets + first, std::min(at_once, rows.size - first)};
+      const auto row_of = [&](std::size_t row) -> StoreLease::Impl::Row& { return leased->rows.make(first + row); };
+      if (!engine.lease(some, row_of)) return false;
+      if (!ends_at_absent) continue;
+      std::size_t present = 0;
+      while (present < some.size && row_of(present).is_there()) ++present;
+      if (present == some.size) continue;
+      for (std::size_t row = present; row < some.size; ++row) {
+        if (row_of(row).is_there()) engine.end_lease(std::exchange(row_of(row), {}));
       }
-      if (ends_at_absent && !its.is_there()) {
-        leased->rows.shorten(row);
-        break;
-      }
+      leased->rows.shorten(first + present);
+      break;
     }
     return true;
   });
   leased->stays_open.begin(leased->rows.live());
-  if (fits) return StoreLease(std::move(leased));
-  throw NoSpace(impl_->path + " has " + std::to_string(store::cpu::CellSpace::kMostLeases) +
-                " cells that are leased, and no more can be: release some");
+  if (!fits) impl_->throw_too_many_leases();
+  return StoreLease(std::move(leased));
 }
 
 std::size_t Store::lookup(const StoreRows& keys) const {

@@ -182,6 +182,58 @@ TEST_F(StoreCudaCopies, RowsEndAfterTheirBytes) {
   gpu::check(cudaFreeHost(go), "freeing memory");
 }
 
+TEST_F(StoreCudaCopies, ABatchOfReadsFillsAnArray) {
+  Store store = on_gpu();
+  for (const std::uint64_t bytes : {std::uint64_t{24}, std::uint64_t{1'000}, std::uint64_t{100'000}}) {
+    const std::size_t rows = bytes > 10'000 ? 300 : 40'000;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < rows; ++i) {
+      names.push_back(std::to_string(bytes) + " " + std::to_string(i));
+      std::vector<std::uint64_t> value(bytes / 8);
+      for (std::size_t word = 0; word < value.size(); ++word) value[word] = mix(9 + i * value.size() + word);
+      store.set(names.back(), {reinterpret_cast<const char*>(value.data()), bytes});
+    }
+    Pages pages(rows, bytes);
+    std::vector<StoreStatus> statuses(rows);
+    std::vector<std::uint64_t> sizes(rows);
+    const gpu::Stream stream;
+    store.get(rows_of(Strings(names)), {pages.at(0), bytes, true}, statuses, sizes, stream);
+    EXPECT_EQ(pages.wrong(9, stream), 0u);
+    EXPECT_EQ(std::count(statuses.begin(), statuses.end(), StoreStatus::found), static_cast<long>(rows));
+    EXPECT_EQ(std::count(sizes.begin(), sizes.end(), bytes), static_cast<long>(rows));
+    store.get(rows_of(Strings(std::vector<std::string>(rows, "none"))), {pages.at(0), bytes, true});
+    std::vector<std::byte> zeros(rows * bytes, std::byte{1});
+    gpu::check(cudaMemcpy(zeros.data(), pages.at(0), zeros.size(), cudaMemcpyDeviceToHost), "reading");
+    EXPECT_EQ(std::count(zeros.begin(), zeros.end(), std::byte{0}), static_cast<long>(zeros.size()));
+  }
+}
+
+TEST_F(StoreCudaCopies, ReadValuesAreWholeBesideChanges) {
+  constexpr std::uint64_t kBytes = 4'000;
+  Store store = on_gpu(64 << 20);
+  const Strings names = keys(64);
+  const auto change = [&](unsigned i) {
+    for (int key = 0; key < 64; ++key) {
+      store.set("block " + std::to_string(key), std::string(kBytes, static_cast<char>('a' + i % 26)));
+    }
+  };
+  change(0);
+  std::jthread changing([&](const std::stop_token& ends) {
+    for (unsigned i = 0; !ends.stop_requested(); ++i) change(i);
+  });
+  gpu::DeviceBuffer<std::byte> rows(64 * kBytes);
+  std::string seen(64 * kBytes, '?');
+  for (int i = 0; i < 500; ++i) {
+    store.get(rows_of(names), {rows.data(), kBytes, true});
+    gpu::check(cudaMemcpy(seen.data(), rows.data(), seen.size(), cudaMemcpyDeviceToHost), "reading");
+    for (std::size_t row = 0; row < 64; ++row) {
+      const std::string_view value = std::string_view(seen).substr(row * kBytes, kBytes);
+      ASSERT_EQ(value.find_first_not_of(value[0]), std::string_view::npos) << "torn";
+      ASSERT_NE(value[0], '\0');
+    }
+  }
+}
+
 TEST_F(StoreCudaCopies, MemoryOfTheHostIsRefusedAsAGpus) {
   Store store = on_gpu();
   StoreReservation reserved = store.reserve(rows_of(keys(1)), std::vector<std::uint64_t>{8});

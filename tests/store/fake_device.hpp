@@ -74,6 +74,7 @@ class FakeSide final : public DeviceSide {
     if (device.during) device.during();
     return std::make_shared<FakeTransfer>(moves, direction, device.fails);
   }
+  void clear(std::byte* memory, std::uint64_t bytes, void*) override { std::memset(memory, 0, bytes); }
 
  private:
   std::string error_;

@@ -16,7 +16,7 @@ from ..libraries import HOST, NUMPY, Library
 from ..messages import shown
 from ..operands import TableShape
 from ..strings import Strings, take
-from .items import StoreStatus
+from .items import StoreFound, StoreStatus
 
 
 class StoreTransfer:
@@ -277,6 +277,27 @@ class InPlace:
             return self._leased(strings, True)
         return _native.StoreLease.lookup(self._native, strings.n, strings.pointer, strings.offsets_at)
 
+    def _read_into(self, strings: Strings, out: Any, stream: Any) -> StoreFound:
+        array, library = _array("out", out, True)
+        rows = array.shape[0] if array.ndim else 0
+        if rows != strings.n:
+            raise InvalidArgument(f"out has {rows} rows, and keys {strings.n}: give one for each key")
+        sizes, statuses = np.zeros(rows, np.uint64), np.full(rows, StoreStatus.NOT_FOUND, np.uint8)
+        place, bytes = library.place(array), int(array.nbytes)
+        with _Streams({} if place == HOST else {place: {library.name: library}}, stream) as its:
+            self._native.get_into(
+                rows,
+                strings.pointer,
+                strings.offsets_at,
+                library.pointer(array) if bytes else 0,
+                bytes // max(rows, 1),
+                place != HOST,
+                NUMPY.pointer(statuses),
+                NUMPY.pointer(sizes),
+                its,
+            )
+        return StoreFound(sizes, statuses)
+
     def _leased(self, strings: Strings, present: bool) -> StoreLease:
         native = _native.StoreLease.of(self._native, strings.n, strings.pointer, strings.offsets_at, present)
         return StoreLease(native, self._path)
@@ -299,16 +320,16 @@ def numbers_of(name: str, given: Any, size: int) -> np.ndarray:
 def _arrays(given: Any, writes: bool) -> list[tuple[Any, Library]]:
     if not isinstance(given, list | tuple):
         raise InvalidType(f"arrays is of type {type(given).__name__}: give a list of arrays")
-    taken: list[tuple[Any, Library]] = []
-    for i, one in enumerate(given):
-        name = f"arrays[{i}]"
-        found = import_target(name, one) if writes else import_array(name, one)
-        if found is None:
-            raise InvalidType(f"{name} is {shown(one)}, of type {type(one).__name__}: give an array")
-        array, library = found
-        if not library.is_contiguous(array):
-            raise InvalidArgument(f"{name} is not contiguous: give an array whose elements lie one behind the other")
-        if writes and not library.writable(array):
-            raise InvalidArgument(f"{name} cannot be written to: give an array that can")
-        taken.append((array, library))
-    return taken
+    return [_array(f"arrays[{i}]", one, writes) for i, one in enumerate(given)]
+
+
+def _array(name: str, given: Any, writes: bool) -> tuple[Any, Library]:
+    found = import_target(name, given) if writes else import_array(name, given)
+    if found is None:
+        raise InvalidType(f"{name} is {shown(given)}, of type {type(given).__name__}: give an array")
+    array, library = found
+    if not library.is_contiguous(array):
+        raise InvalidArgument(f"{name} is not contiguous: give an array whose elements lie one behind the other")
+    if writes and not library.writable(array):
+        raise InvalidArgument(f"{name} cannot be written to: give an array that can")
+    return array, library

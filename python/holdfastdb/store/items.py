@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class StoreStatus(IntEnum):
     """The result of one operation of a store."""
@@ -41,6 +43,15 @@ class StoreItem(NamedTuple):
     """Seconds since 1970; None: never."""
     stale: bool
     """`mark_stale` was called."""
+
+
+class StoreFound(NamedTuple):
+    """What `Store.get_many` put into `out`."""
+
+    sizes: np.ndarray
+    """(n,) uint64: bytes of each value, also of one that does not fit; 0: the key is absent."""
+    statuses: np.ndarray
+    """(n,) uint8 of StoreStatus: FOUND, NOT_FOUND, or TOO_LARGE for a row of `out`."""
 
 
 @dataclass(frozen=True)

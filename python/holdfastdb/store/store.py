@@ -119,17 +119,34 @@ class Store(SingleKeys, InPlace):
 
     # Many keys.
 
-    def get_many(self, keys: Any) -> Any:
+    def get_many(self, keys: Any, *, out: Any = None, stream: Any = None) -> Any:
         """The values of many keys, several times as fast as one by one: an object array of bytes and None; of keys in
-        an Arrow array, an Arrow array of large_binary.
+        an Arrow array, an Arrow array of large_binary; with `out`, a StoreFound.
 
         Parameters
         ----------
         keys
             A list or object array of bytes, an Arrow array of binary or large_binary, or a tuple of two arrays: all
             bytes as uint8, and (n + 1,) offsets.
+        out
+            A contiguous array of NumPy, CuPy or PyTorch, of any type, with a row for each key. It gets the bytes of
+            the values, and zeros behind them; the row of a key that is absent, or whose value is longer than a row, is
+            zero. An array on a GPU needs a store that was opened with `gpu`; the GPU reads the values in the pool,
+            after what its current stream has, and before what that gets later.
+        stream
+            The CUDA stream for `out`; by default the current one.
+
+        Raises
+        ------
+        NoSpace
+            A million cells are leased (`lease`): values stay leased while a GPU reads them.
+        DeviceError
         """
         strings = take("keys", keys, self._shape)
+        if out is not None:
+            return self._read_into(strings, out, stream)
+        if stream is not None:
+            raise InvalidArgument("stream is given without out: give an array, or leave it out")
         values = Blobs()
         self._native.get_many(strings.n, strings.pointer, strings.offsets_at, values)
         return give(values, type(keys).__module__.split(".")[0] == "pyarrow")

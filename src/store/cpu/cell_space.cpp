@@ -100,6 +100,22 @@ void CellSpace::give(std::span<const Cell> cells) {
 
 bool CellSpace::lease(Location location) {
   const std::lock_guard lock(mutex_);
+  return lease_locked(location);
+}
+
+void CellSpace::lease(std::span<Wanted> cells) {
+  const std::lock_guard lock(mutex_);
+  try {
+    for (Wanted& cell : cells) cell.is_leased = lease_locked(cell.location);
+  } catch (...) {  // no memory for the next one
+    for (Wanted& cell : cells) {
+      if (std::exchange(cell.is_leased, false)) end_lease_locked(cell.location);
+    }
+    throw;
+  }
+}
+
+bool CellSpace::lease_locked(Location location) {
   if (leases_.size() >= kMostLeases) return false;
   const Group* const group = group_of(location.group());
   const std::uint32_t number = group == nullptr ? kNoPiece : piece_of(*group, location);
@@ -110,6 +126,10 @@ bool CellSpace::lease(Location location) {
 
 void CellSpace::end_lease(Location location) {
   const std::lock_guard lock(mutex_);
+  end_lease_locked(location);
+}
+
+void CellSpace::end_lease_locked(Location location) {
   const auto at = leases_.find(location.word);
   HOLDFAST_ASSERT(at != leases_.end() && at->second.times > 0);
   if (--at->second.times != 0) return;

@@ -44,6 +44,12 @@ class CellSpace {
   static constexpr std::size_t kMostLeases = std::size_t{1} << 20;
   bool lease(Location location);
   void end_lease(Location location);
+  /// The same of many cells.
+  struct Wanted {
+    Location location;
+    bool is_leased = false;
+  };
+  void lease(std::span<Wanted> cells);
   /// Cells are taken in generations, from 1 on: begins a new one, and returns its number. No change may run.
   std::uint64_t next_generation();
   std::uint64_t free_pieces() const;
@@ -175,6 +181,8 @@ class CellSpace {
     return place < group.pieces.size() ? group.pieces[place].load(std::memory_order_acquire) : kNoPiece;
   }
   std::vector<Cell> all_cells(std::uint64_t piece) const;
+  bool lease_locked(Location location);
+  void end_lease_locked(Location location);
   Cell take_from_open(unsigned size_class);
   void give_locked(const Cell& cell);
   bool open_piece(const Memory& memory, unsigned size_class);

@@ -162,8 +162,10 @@ class Engine {
     Value value;
     std::vector<std::span<const std::byte>> pieces;
   };
-  /// False: too many cells are leased.
+  /// False: too many cells are leased, and `leased` is none.
   bool lease(std::span<const std::byte> key, Leased& leased);
+  /// The same of many keys: `leased(row)` is what row has, also where it answers false, or throws.
+  bool lease(const ByteRows& keys, const std::function<Leased&(std::size_t row)>& leased);
   void end_lease(const Leased& leased);
 
   std::uint64_t now() { return counters_.refresh(); }
@@ -225,6 +227,9 @@ class Engine {
   Key key_in(const std::uint64_t* cell, const Header& header) const;
   Change extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before);
   Cell owner_of(const Cell& cell) const;
+  void note(Leased& leased, const Header& header, State state, std::uint64_t sequence, const Cell& cell) const;
+  void name_pieces(Leased& leased);
+  bool still_has(const Leased& leased) const;
   template <class Use>
   void each_cell_of(const Cell& cell, const Header& header, const Use& use) const {
     use(cell.location);

@@ -1,5 +1,7 @@
 // in_place.cpp: values that callers write and read where they lie: reservations and leases.
-#include "store/cpu/parts.hpp"
+#include <utility>
+
+#include "store/cpu/rows.hpp"
 
 namespace holdfast::store::cpu {
 
@@ -38,36 +40,100 @@ void Engine::abort(const NewItem& item) {
   give_item(parts, item.cell, item.header);
 }
 
-bool Engine::lease(std::span<const std::byte> key, Leased& leased) {
-  Parts parts(*this);
-  const Key its = key_of(key);
-  for (;;) {  // ends: repeated only if the key's item was replaced meanwhile
-    leased = {};
-    leased.cell = find(parts, its, [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
-      leased.header = header;
-      leased.value = {
-          header.flags, cas_of(header, sequence, cell), state.expiry(), header.value_bytes, state.is_stale(), sequence};
-      return true;
-    });
-    if (leased.cell.none()) return true;
-    std::vector<Location> held;
-    bool all = true;
-    each_cell_of(leased.cell, leased.header, [&](Location location) {
-      all = all && cells_.lease(location);
-      if (all) held.push_back(location);
-    });
-    // If the index names the item now, its cells were not given before they were leased.
-    const bool same = parts.names(its, leased.cell.location) &&
-                      memory_.load(leased.cell.words + kSequenceWord) == leased.value.sequence;
-    if (all && same) break;
-    for (const Location location : held) cells_.end_lease(location);
-    if (same) return false;
-  }
+void Engine::note(Leased& leased, const Header& header, State state, std::uint64_t sequence, const Cell& cell) const {
+  leased.cell = cell;
+  leased.header = header;
+  leased.value = {header.flags, cas_of(header, sequence, cell), state.expiry(), header.value_bytes, state.is_stale(),
+                  sequence};
+}
+
+void Engine::name_pieces(Leased& leased) {
   NewItem item;
   item.cell = leased.cell;
   item.header = leased.header;
   for (const std::span<std::byte> piece : pieces_of(item)) leased.pieces.emplace_back(piece);
-  cells_.mark(leased.cell.location);
+}
+
+/// A cell is given when its item is dead. The state is read first: a live one of a later item comes with another number.
+bool Engine::still_has(const Leased& leased) const {
+  const State state{memory_.load(leased.cell.words + kStateWord)};
+  return state.is_live() && memory_.load(leased.cell.words + kSequenceWord) == leased.value.sequence;
+}
+
+bool Engine::lease(std::span<const std::byte> key, Leased& leased) {
+  Parts parts(*this);
+  const Key its = key_of(key);
+  std::vector<Location> held;
+  for (;;) {  // ends: repeated only if the key's item was replaced meanwhile
+    Leased found;
+    const Cell cell =
+        find(parts, its, [&](const Header& header, State state, std::uint64_t sequence, const Cell& where) {
+          note(found, header, state, sequence, where);
+          return true;
+        });
+    leased = {};
+    if (cell.none()) return true;
+    held.clear();
+    held.reserve(found.header.chunks + 1u);
+    bool all = true, is_full = false;
+    try {
+      each_cell_of(found.cell, found.header, [&](Location location) {
+        all = all && cells_.lease(location);
+        if (all) held.push_back(location);
+      });
+      // Of an item that lives, no cell was given before it was leased.
+      const bool same = still_has(found);
+      if (all && same) {
+        name_pieces(found);
+        cells_.mark(found.cell.location);
+        leased = std::move(found);
+        return true;
+      }
+      is_full = same;
+    } catch (...) {
+      for (const Location location : held) cells_.end_lease(location);
+      throw;
+    }
+    for (const Location location : held) cells_.end_lease(location);
+    if (is_full) return false;
+  }
+}
+
+bool Engine::lease(const ByteRows& keys, const std::function<Leased&(std::size_t row)>& leased) {
+  std::vector<Leased> found(keys.size);
+  read(
+      keys,
+      [&](std::size_t row, const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+        note(found[row], header, state, sequence, cell);
+        return true;
+      },
+      [&](std::size_t row, bool is_there) {
+        if (!is_there) found[row] = {};
+      });
+  std::vector<CellSpace::Wanted> wanted;
+  std::vector<std::size_t> rows;  // of `wanted`: values in chunks are leased one by one
+  wanted.reserve(keys.size);
+  rows.reserve(keys.size);
+  for (std::size_t row = 0; row < keys.size; ++row) {
+    leased(row) = {};
+    if (found[row].cell.none() || found[row].header.chunks != 0) continue;
+    name_pieces(found[row]);
+    wanted.push_back({found[row].cell.location});
+    rows.push_back(row);
+  }
+  cells_.lease(wanted);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Leased& its = found[rows[i]];
+    if (!wanted[i].is_leased) continue;
+    if (still_has(its)) {
+      leased(rows[i]) = std::exchange(its, {});
+    } else {
+      cells_.end_lease(its.cell.location);
+    }
+  }
+  for (std::size_t row = 0; row < keys.size; ++row) {
+    if (!found[row].cell.none() && !lease(keys[row], leased(row))) return false;
+  }
   return true;
 }
 

@@ -22,6 +22,8 @@ constexpr char kDoing[] = "copying values of a store";
 /// A copy of the engine takes one or two microseconds, in which the link moves twice as many bytes.
 constexpr std::uint64_t kSmall = 32 << 10;
 
+constexpr std::uintptr_t kMappedPage = 2 << 20;
+
 class CudaTransfer final : public Transfer {
  public:
   CudaTransfer(int device, std::shared_ptr<const std::byte[]> table)
@@ -45,7 +47,12 @@ class CudaTransfer final : public Transfer {
 /// The GPU that has the memory of all moves.
 int gpu_of(const std::vector<Move>& moves) {
   int device = -1;
+  std::uintptr_t page = 0;
   for (const Move& move : moves) {
+    // Memory of a GPU is mapped in pages of 2 MiB. To ask takes as long as to enqueue a copy.
+    const auto its = reinterpret_cast<std::uintptr_t>(move.memory) / kMappedPage;
+    if (device >= 0 && std::exchange(page, its) == its) continue;
+    page = its;
     cudaPointerAttributes found = {};
     gpu::check(cudaPointerGetAttributes(&found, move.memory), "asking where a part of a value is");
     if (found.type != cudaMemoryTypeDevice && found.type != cudaMemoryTypeManaged) {
@@ -120,6 +127,13 @@ CudaSide::Cut CudaSide::cut(const std::vector<Move>& moves, Direction direction)
     }
   }
   return cut;
+}
+
+void CudaSide::clear(std::byte* memory, std::uint64_t bytes, void* stream) {
+  const int device = gpu_of({{nullptr, memory, bytes}});
+  const gpu::OnDevice on(device);
+  require_usable(static_cast<cudaStream_t>(stream), device);
+  gpu::check(cudaMemsetAsync(memory, 0, bytes, static_cast<cudaStream_t>(stream)), kDoing);
 }
 
 std::shared_ptr<Transfer> CudaSide::copy(const std::vector<Move>& moves, Direction direction, void* stream) {

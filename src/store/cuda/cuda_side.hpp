@@ -24,6 +24,7 @@ class CudaSide final : public DeviceSide {
   void unmap(std::byte* address) noexcept override;
   std::string error() const override;
   std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void* stream) override;
+  void clear(std::byte* memory, std::uint64_t bytes, void* stream) override;
 
  private:
   /// A call's moves: for the copy engine, none of which crosses the end of a mapped range; and those that are too small for it.

@@ -18,7 +18,7 @@ NOT_MADE = {
     "BadRow": "a result", "CheckReport": "a result", "DumpReport": "a result", "Extent": "a result",
     "LoadReport": "a result", "ObjectInfo": "a result", "PoolInfo": "a result", "SnapshotReport": "a result",
     "TableInfo": "a result", "Status": "an enumeration", "Op": "an enumeration", "Initial": "a base class",
-    "StoreStats": "a result", "StoreItem": "a result", "StoreStatus": "an enumeration",
+    "StoreStats": "a result", "StoreFound": "a result", "StoreItem": "a result", "StoreStatus": "an enumeration",
     "StoreReservation": "Store.reserve makes it", "StoreLease": "Store.lease makes it",
     "StoreTransfer": "StoreReservation.copy_in makes it",
 }  # fmt: skip

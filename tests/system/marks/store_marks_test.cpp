@@ -107,6 +107,11 @@ MarkKind store_kind() {
                    StoreItems items;
                    store.get(rows_of(two_keys()), items);
                  }),
+      store_call("get into an array",
+                 [](Store& store) {
+                   char values[2][8];
+                   store.get(rows_of(two_keys()), {values, 8});
+                 }),
       store_call("getk",
                  [](Store& store) {
                    StoreCandidates candidates;
