@@ -17,7 +17,8 @@ struct Setup {
   std::uint64_t batch = 8'192;
   unsigned threads = 2;
   unsigned repetitions = 5;
-  std::string index = "cpu";
+  std::string index = "cpu", sets = "abcd";
+  unsigned pairs = 1;
   std::uint64_t blocks = 4'096, block_bytes = 2 << 20;
 
   void take(CLI::App& app);

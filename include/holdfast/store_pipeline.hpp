@@ -1,5 +1,5 @@
-// store_pipeline.hpp: requests to a store whose callers do not wait for each. Threads of the pipeline answer the requests of all callers together, so
-// that their memory accesses overlap (Mega-KV §5 and §6).
+// store_pipeline.hpp: requests of many kinds to a store, executed together, so that their memory accesses overlap (Mega-KV §5 and §6): by the thread that
+// submits them, or by threads of the pipeline while callers continue.
 //
 //   holdfast::StorePipeline pipeline(store);
 //   holdfast::StoreCaller caller = pipeline.caller();                   // one for each thread
@@ -78,8 +78,8 @@ class StoreBatch {
   std::size_t add(const StoreRequest& request);
   /// Removes requests and answers; their memory is used again. Throws as `add`.
   void clear();
-  /// Sets what a thread of the pipeline calls when every row has its answer, just before the batch is done: it may read answers, but must
-  /// neither wait nor use the batch's caller. What it throws, `answer` throws. Throws as `add`.
+  /// Sets what is called when every row has its answer, just before the batch is done, by the thread that executed it: it may read answers, but
+  /// must neither wait nor use the batch's caller. What it throws, `answer` throws. Throws as `add`.
   void on_done(std::function<void(const StoreBatch&)> callback);
 
   std::size_t size() const { return requests_.size(); }
@@ -123,7 +123,9 @@ class StoreDurability {
 };
 
 enum class StoreMode : std::uint8_t {
-  direct,  ///< a thread collects requests and executes them
+  /// The thread that submits a batch executes it, before `submit` returns. Answers that wait for a StoreDurability are released in later calls of
+  /// `submit` and `wait`.
+  direct,
   /// One thread collects requests in cycles and searches the index for all reads of a cycle at once; another one executes them meanwhile. A read is done
   /// within three cycles, a change within five.
   staged
@@ -131,7 +133,7 @@ enum class StoreMode : std::uint8_t {
 
 struct StorePipelineOptions {
   StoreMode mode = StoreMode::direct;
-  unsigned workers = 1;   ///< threads that execute requests, or pairs of them if it is staged: 1 to 1,024
+  unsigned workers = 1;   ///< staged: pairs of threads that execute requests, 1 to 1,024
   unsigned callers = 64;  ///< that exist at a time, at most 65,536
   unsigned pending = 64;  ///< batches of a caller that are not done, at most; more wait in `submit`. 1 to 65,536
   /// An answer is released when what it shows is durable by this: the answer of a change, or of a key that has no item, when all that was changed

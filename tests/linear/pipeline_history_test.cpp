@@ -49,8 +49,7 @@ void run_histories(const StorePipelineOptions& options, StoreIndex index = Store
   std::cout << done << " histories, " << overlapping << " with callers that met on a key\n";
 }
 
-TEST(PipelineHistory, OneWorker) { run_histories({}); }
-TEST(PipelineHistory, TwoWorkers) { run_histories({.workers = 2, .pending = 2}); }
+TEST(PipelineHistory, Direct) { run_histories({.pending = 2}); }
 #ifndef HOLDFAST_WITH_CUDA
 /// Over a stand-in for the index on a GPU (stand_in_store.cpp), which fails amid the histories.
 void run_in_batches(const StorePipelineOptions& options) {
@@ -60,7 +59,7 @@ void run_in_batches(const StorePipelineOptions& options) {
   }
   store::StandIn::calls_left = -1;
 }
-TEST(PipelineHistory, InBatches) { run_in_batches({.workers = 2}); }
+TEST(PipelineHistory, InBatches) { run_in_batches({}); }
 TEST(PipelineHistory, StagedInBatches) { run_in_batches({.mode = StoreMode::staged, .workers = 2, .cycle_us = 20}); }
 #endif
 TEST(PipelineHistory, Staged) { run_histories({.mode = StoreMode::staged, .workers = 2, .cycle_us = 20}); }

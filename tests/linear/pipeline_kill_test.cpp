@@ -109,7 +109,7 @@ void kill_pipelines(const Way& way) {
   std::cout << done << " kills, " << cut << " cut a history, " << in_part << " of them behind some answers\n";
 }
 
-TEST(PipelineKill, Direct) { kill_pipelines({{.workers = 2, .pending = 2}, 500}); }
+TEST(PipelineKill, Direct) { kill_pipelines({{.pending = 2}, 500}); }
 TEST(PipelineKill, Staged) { kill_pipelines({{.mode = StoreMode::staged, .workers = 2, .cycle_us = 20}, 2000}); }
 TEST(PipelineKill, AnswersThatAJournalHolds) {
   kill_pipelines({{}, 2000, true});

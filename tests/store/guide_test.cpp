@@ -36,7 +36,7 @@ TEST(StoreGuide, TheExampleRuns) {
     if (items.values.has(0)) std::cout << items.values[0] << "\n";
     store.set("hits", "41");
 
-    holdfast::StorePipeline pipeline(store, {.workers = 2});
+    holdfast::StorePipeline pipeline(store);
     holdfast::StoreCaller caller = pipeline.caller();  // one for each thread
     holdfast::StoreBatch batch;
     batch.add({.op = holdfast::StoreOp::set, .key = "user:17", .value = "Ada L."});

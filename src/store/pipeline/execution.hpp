@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -17,8 +16,6 @@ namespace holdfast::store::pipeline {
 /// For one thread.
 class Execution {
  public:
-  static constexpr auto kLook = std::chrono::microseconds(20);  ///< between questions whether changes are durable
-
   explicit Execution(Shared& shared) : shared_(shared) {}
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;

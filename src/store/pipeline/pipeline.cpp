@@ -3,19 +3,18 @@
 #include <string>
 #include <thread>
 
+#include "store/pipeline/direct.hpp"
 #include "store/pipeline/staged.hpp"
-#include "store/pipeline/worker.hpp"
 #include "store/store_impl.hpp"
 #include "threads/thread_group.hpp"
 
 namespace holdfast {
 
+using store::pipeline::Direct;
 using store::pipeline::Execution;
 using store::pipeline::Queue;
 using store::pipeline::Shared;
 using store::pipeline::Staged;
-using store::pipeline::Unit;
-using store::pipeline::Worker;
 
 namespace {
 
@@ -103,21 +102,23 @@ class StorePipeline::Impl {
     shared.queues.resize(options.callers);
     for (auto& queue : shared.queues) queue = std::make_unique<Queue>(options.pending);
     in_use.resize(options.callers);
-    const bool is_staged = options.mode == StoreMode::staged;
-    if (is_staged) cycle_us = cycle_of(options);
-    const unsigned each = is_staged ? Staged::kThreads : Worker::kThreads;
-    for (unsigned i = 0; i < options.workers; ++i) {
-      if (is_staged) {
-        units.push_back(std::make_unique<Staged>(shared, i, options.workers, cycle_us));
-      } else {
-        units.push_back(std::make_unique<Worker>(shared, i, options.workers));
+    if (options.mode == StoreMode::direct) {
+      for (const auto& queue : shared.queues) {
+        direct.push_back(std::make_unique<Direct>(shared, *queue));
+        queue->execute_by(direct.back().get());
       }
+      return;
     }
+    cycle_us = cycle_of(options);
+    for (unsigned i = 0; i < options.workers; ++i) {
+      staged.push_back(std::make_unique<Staged>(shared, i, options.workers, cycle_us));
+    }
+    constexpr unsigned kEach = Staged::kThreads;
     const std::string why =
-        threads->start_numbered(each * options.workers, [this, each](unsigned i) { units[i / each]->run(i % each); });
+        threads->start_numbered(kEach * options.workers, [this](unsigned i) { staged[i / kEach]->run(i % kEach); });
     if (why.empty()) return;
     close();
-    throw SystemError(store->path + ": a pipeline cannot start " + std::to_string(each * options.workers) +
+    throw SystemError(store->path + ": a pipeline cannot start " + std::to_string(kEach * options.workers) +
                       " threads: " + why + "; give fewer workers, or raise the limit of threads (ulimit -u)");
   }
   ~Impl() { close(); }
@@ -133,8 +134,11 @@ class StorePipeline::Impl {
     }
     const std::lock_guard lock(closing);
     shared.closing.store(true);
-    for (const auto& unit : units) unit->bell().ring();
+    for (const auto& pair : staged) pair->bell().ring();
     threads->join();
+    for (std::size_t i = 0; i < direct.size(); ++i) {
+      for (; !shared.queues[i]->is_over(); std::this_thread::sleep_for(Queue::kLook)) direct[i]->execute();
+    }
   }
   unsigned take_queue() {
     const std::lock_guard lock(callers);
@@ -155,7 +159,8 @@ class StorePipeline::Impl {
   const std::shared_ptr<Store::Impl> store;
   const system::OwningProcess process;
   Shared shared;
-  std::vector<std::unique_ptr<Unit>> units;
+  std::vector<std::unique_ptr<Direct>> direct;  ///< of each queue, in direct mode
+  std::vector<std::unique_ptr<Staged>> staged;
   double cycle_us = 0;
 
  private:
@@ -182,7 +187,9 @@ StorePipeline::StorePipeline(Store& store, const StorePipelineOptions& options)
     : impl_(std::make_shared<Impl>((static_cast<void>(*store.impl_), store.impl_.pointer()), options)) {}
 StorePipeline::~StorePipeline() { close(); }
 void StorePipeline::close() { impl_->close(); }
-StorePipelineStats StorePipeline::stats() const { return {impl_->cycle_us, impl_->units.front()->cycles()}; }
+StorePipelineStats StorePipeline::stats() const {
+  return {impl_->cycle_us, impl_->staged.empty() ? 0 : impl_->staged.front()->cycles()};
+}
 bool StorePipeline::is_open() const { return !impl_->shared.closing.load() && impl_->store->is_open(); }
 
 class StoreCaller::Impl {
@@ -191,7 +198,8 @@ class StoreCaller::Impl {
       : pipeline(std::move(its_pipeline)),
         number(pipeline->take_queue()),
         queue(*pipeline->shared.queues[number]),
-        unit(*pipeline->units[number % pipeline->units.size()]) {}
+        direct(pipeline->direct.empty() ? nullptr : pipeline->direct[number].get()),
+        staged(direct != nullptr ? nullptr : pipeline->staged[number % pipeline->staged.size()].get()) {}
   ~Impl() {
     for (std::uint32_t done = queue.done(); queue.is_here() && done != queue.submitted(); done = queue.done()) {
       queue.wait(done);
@@ -223,7 +231,8 @@ class StoreCaller::Impl {
     const bool pushed = open && !is_empty && queue.push(batch);
     queue.leave();
     if (open && is_empty) Execution::end(batch);
-    if (pushed) unit.bell().ring();
+    if (pushed && direct != nullptr) direct->execute();
+    if (pushed && staged != nullptr) staged->bell().ring();
     if (pushed || (open && is_empty)) return true;
     Execution::take_back(batch);
     pipeline->require_open();
@@ -233,7 +242,8 @@ class StoreCaller::Impl {
   const std::shared_ptr<StorePipeline::Impl> pipeline;
   const unsigned number;
   Queue& queue;
-  Unit& unit;
+  Direct* const direct;  ///< null: staged
+  Staged* const staged;
 };
 
 StoreCaller StorePipeline::caller() {

@@ -1,9 +1,11 @@
-// queue.hpp: how batches get from a caller to a worker, and how each waits for the other. Neither takes a lock.
+// queue.hpp: how batches get from a caller to the thread that executes them, and how each waits for the other. Neither takes a lock.
 #pragma once
 
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "holdfast/store_pipeline.hpp"
@@ -11,9 +13,19 @@
 
 namespace holdfast::store::pipeline {
 
-/// Batches of one caller, in their order: the caller appends them, and one worker takes them and says when they are done.
+/// Executes what is in a queue that no thread takes from.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Executes what was submitted, and ends what may be released.
+  virtual void execute() = 0;
+};
+
+/// Batches of one caller, in their order: the caller appends them, and one thread takes them and says when they are done.
 class Queue {
  public:
+  static constexpr auto kLook = std::chrono::microseconds(20);  ///< between questions whether changes are durable
+
   /// `pending`: batches that are not done, at most.
   explicit Queue(unsigned pending) : pending_(pending), ring_(std::bit_ceil(pending)) {}
 
@@ -31,13 +43,20 @@ class Queue {
   }
   std::uint32_t done() const { return done_.load(std::memory_order_acquire); }
   std::uint32_t submitted() const { return submitted_.load(std::memory_order_relaxed); }
-  /// Waits until there are others done than these. In a forked child, which has no workers, it returns at once.
+  /// Waits until there are others done than these. In a forked child, whose parent answers them, it returns at once.
   void wait(std::uint32_t done) const {
-    if (process_.is_this()) done_.wait(done, std::memory_order_acquire);
+    if (!process_.is_this()) return;
+    if (executor_ == nullptr) return done_.wait(done, std::memory_order_acquire);
+    for (executor_->execute(); this->done() == done; executor_->execute()) std::this_thread::sleep_for(kLook);
   }
   bool is_here() const { return process_.is_this(); }
+  /// Whether no thread pushes a batch and all are done.
+  bool is_over() const { return !inside_.load() && done() == submitted_.load(); }
 
-  // The worker.
+  /// Before the first batch: a thread that waits calls `executor`, and no thread takes batches.
+  void execute_by(Executor* executor) { executor_ = executor; }
+
+  // The thread that takes them.
   bool is_empty() const { return taken_ == submitted_.load(); }
   bool is_idle() const { return !inside_.load() && is_empty(); }
   /// Null: there is none.
@@ -53,6 +72,7 @@ class Queue {
  private:
   const std::uint32_t pending_;
   std::vector<StoreBatch*> ring_;
+  Executor* executor_ = nullptr;
   const system::OwningProcess process_;
   alignas(64) std::atomic<std::uint32_t> submitted_ = 0;
   std::atomic<bool> inside_ = false;
@@ -60,7 +80,7 @@ class Queue {
   std::uint32_t taken_ = 0;
 };
 
-/// Wakes a worker that has nothing to do.
+/// Wakes a thread that has nothing to do.
 class Bell {
  public:
   /// After something was made ready.

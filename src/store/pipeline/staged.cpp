@@ -87,7 +87,7 @@ void Staged::look_up(Buffer& buffer) {
 void Staged::send() {
   for (bool ends = false; !ends || execution_.holds_answers();) {  // ends: the scheduler does
     if (ends || (scheduled_.is_empty() && execution_.holds_answers())) {
-      std::this_thread::sleep_for(Execution::kLook);
+      std::this_thread::sleep_for(Queue::kLook);
     } else if (Buffer* const buffer = scheduled_.take()) {
       if (!buffer->reads.empty()) execution_.run(buffer->reads, buffer->looked_up ? &buffer->lookup : nullptr);
       execution_.release();

@@ -11,7 +11,6 @@
 
 #include "store/pipeline/execution.hpp"
 #include "store/pipeline/sources.hpp"
-#include "store/pipeline/unit.hpp"
 
 namespace holdfast::store::pipeline {
 
@@ -60,13 +59,17 @@ class Marks {
   std::uint64_t total_ = 0;
 };
 
-class Staged : public Unit {
+/// Two threads, which answer some callers.
+class Staged {
  public:
   static constexpr unsigned kThreads = 2;
 
   Staged(Shared& shared, unsigned first, unsigned step, double cycle_us);
-  void run(unsigned thread) override { thread == 0 ? schedule() : send(); }
-  std::uint64_t cycles() const override { return cycles_.load(std::memory_order_acquire); }
+  /// Each is called by one thread, and ends when the pipeline closes and every batch is done.
+  void run(unsigned thread) { thread == 0 ? schedule() : send(); }
+  std::uint64_t cycles() const { return cycles_.load(std::memory_order_acquire); }
+
+  Bell& bell() { return bell_; }
 
  private:
   static constexpr std::size_t kRows = std::size_t{1} << 15;  ///< received in one cycle
@@ -82,6 +85,7 @@ class Staged : public Unit {
   Handover scheduled_, free_;
 
   // The scheduler's.
+  Bell bell_;
   Sources sources_;
   Marks marks_;
   std::vector<Item> changes_;                ///< received, and scheduled in the next even cycle
