@@ -47,6 +47,11 @@ class Stage {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "copying results from the GPU");
   }
 
+  void settle() const noexcept {
+    static_cast<void>(cudaStreamSynchronize(stream_));
+    static_cast<void>(cudaStreamSynchronize(copying_));
+  }
+
  private:
   static constexpr std::size_t kAlign = 256;
   Stream stream_, copying_;
@@ -55,27 +60,39 @@ class Stage {
   std::size_t used_ = 0;
 };
 
-/// As many stages as host threads have needed at once.
-class Stages {
+/// As many stages as host threads have needed at once. `Its::settle()` waits for what a batch that ended in an error has left under way.
+template <class Its>
+class StagesOf {
  public:
   class Lease {
    public:
-    Lease(Stages& stages, std::unique_ptr<Stage> stage) : stages_(stages), stage_(std::move(stage)) {}
-    ~Lease();
+    Lease(StagesOf& stages, std::unique_ptr<Its> stage) : stages_(stages), stage_(std::move(stage)) {}
+    ~Lease() {
+      stage_->settle();
+      const std::lock_guard lock(stages_.mutex_);
+      stages_.idle_.push_back(std::move(stage_));
+    }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    Stage& operator*() const { return *stage_; }
+    Its& operator*() const { return *stage_; }
 
    private:
-    Stages& stages_;
-    std::unique_ptr<Stage> stage_;
+    StagesOf& stages_;
+    std::unique_ptr<Its> stage_;
   };
 
-  Lease lend();
+  Lease lend() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return {*this, std::make_unique<Its>()};
+    std::unique_ptr<Its> stage = std::move(idle_.back());
+    idle_.pop_back();
+    return {*this, std::move(stage)};
+  }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Stage>> idle_;
+  std::vector<std::unique_ptr<Its>> idle_;
 };
+using Stages = StagesOf<Stage>;
 
 }  // namespace holdfast::gpu

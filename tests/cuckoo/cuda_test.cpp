@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "filled.hpp"
 #include "structures/cuckoo/cuda/cuda_index.hpp"
 #include "suite.hpp"
 
@@ -93,6 +94,47 @@ TEST_P(GpuIndex, SearchesBesideChangesMissNothing) {
   EXPECT_EQ(wrong.load(), 0u);
   EXPECT_GT(index.moves(), 0u) << "no search ran beside a move";
   EXPECT_EQ(index.size(), kStable);
+}
+
+TEST_P(GpuIndex, SmallIndexIsFilledFromCollectedRows) {
+  const FillCase cases[] = {{0, 0, 0},          {1, 0, 1},          {100, 0, 32'768}, {1000, 0, 2000, 32, 1000},
+                            {1000, 0, 1000, 4}, {20'000, 0, 20'000}};
+  for (const FillCase& test : cases) {
+    CudaIndex index(
+        {.capacity = test.capacity, .overlaps = GetParam(), .signature_bits = test.signature_bits, .threads = 3});
+    expect_filled(index, 0, test);
+  }
+}
+
+TEST_P(GpuIndex, IsFilledByThreadsThatTakeParts) {
+  const FillCase cases[] = {{400'000, 0, 400'000},
+                            {400'000, 400'000, 400'000},
+                            {300'000, 0, 400'000, 32, 100'000},
+                            {200'000, 200'000, 200'000, 8, 1000}};
+  for (const FillCase& test : cases) {
+    CudaIndex index(
+        {.capacity = test.capacity, .overlaps = GetParam(), .signature_bits = test.signature_bits, .threads = 3});
+    expect_filled(index, 4, test);
+  }
+}
+
+/// Batches of several pieces, of which the last is not full.
+TEST_P(GpuIndex, BatchesOfSeveralPieces) {
+  constexpr std::uint64_t kRows = 5 * cuda::LinkStage::kPieceRows + 7;
+  CudaIndex index({.capacity = kRows, .overlaps = GetParam()});
+  Batch batch = inserts(0, kRows);
+  exchange(index, batch);
+  ASSERT_EQ(count(batch, Outcome::inserted), kRows);
+  std::vector<Location> found(kRows);
+  index.search(batch.hashes, found);
+  EXPECT_EQ(found, batch.locations);
+  expect_candidates(index, keys_to(kRows));
+  std::vector<Hash> some(batch.hashes.begin() + 3, batch.hashes.end());
+  std::vector<Location> theirs(batch.locations.begin() + 3, batch.locations.end());
+  std::vector<Outcome> outcomes(some.size());
+  index.erase(some, theirs, outcomes);
+  EXPECT_EQ(std::count(outcomes.begin(), outcomes.end(), Outcome::erased), static_cast<std::ptrdiff_t>(some.size()));
+  EXPECT_EQ(index.size(), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, GpuIndex, testing::Bool(),

@@ -44,7 +44,6 @@ StoreOptions store_options(std::uint64_t seed, [[maybe_unused]] bool forks) {
   StoreOptions options{.flush = random.chance(50), .seed = seed | 1};
   if (seed % 3 != 0) return options;
 #ifndef HOLDFAST_WITH_CUDA
-  store::StandIn::calls_left = seed % 2 == 0 ? static_cast<std::int64_t>(random.below(3000)) : -1;
   options.index = StoreIndex::gpu;
 #else
   if (!forks && cuda_devices() != 0) options.index = StoreIndex::gpu;
@@ -54,8 +53,11 @@ StoreOptions store_options(std::uint64_t seed, [[maybe_unused]] bool forks) {
 HistoryStore history_store(Pool& pool, std::uint64_t seed, bool makes, bool forks = false) {
   constexpr std::size_t kKeyBytes[] = {0, 0, 50, 700};
   const StoreOptions options = store_options(seed, forks);
-  return {makes ? Store::create(pool, "s", options) : Store::open(pool, "s", options),
-          kKeyBytes[mix(seed, 1) % std::size(kKeyBytes)]};
+  Store store = makes ? Store::create(pool, "s", options) : Store::open(pool, "s", options);
+#ifndef HOLDFAST_WITH_CUDA
+  store::StandIn::calls_left = seed % 2 == 0 ? static_cast<std::int64_t>(mix(seed, 2) % 3000) : -1;
+#endif
+  return {std::move(store), kKeyBytes[mix(seed, 1) % std::size(kKeyBytes)]};
 }
 
 using RowStrings = holdfast::Strings;

@@ -53,9 +53,14 @@ class StandInIndex final : public cuckoo::AnyIndex {
       index_.erase(hashes.subspan(from, rows), locations.subspan(from, rows), outcomes.subspan(from, rows));
     });
   }
-  std::uint64_t build(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> locations) override {
-    if (hashes.size() > StandIn::most_entries) return hashes.size() - StandIn::most_entries;
-    return index_.build(hashes, locations);
+  std::vector<cuckoo::Row> fill(std::span<const cuckoo::FreshRows> found) override {
+    std::vector<std::span<const cuckoo::Row>> spans;
+    for (const cuckoo::FreshRows& rows : found) {
+      for (std::size_t part = 0; part < rows.parts(); ++part) rows.list(part, spans);
+    }
+    std::vector<cuckoo::Row> all;
+    for (const auto rows : spans) all.insert(all.end(), rows.begin(), rows.end());
+    return all.size() <= StandIn::most_entries ? index_.fill(found) : all;
   }
   std::uint64_t size() const override { return index_.size(); }
   std::unique_ptr<cuckoo::AnyIndex> another(std::uint64_t capacity) const override {

@@ -14,11 +14,10 @@ Engine::Engine(const Mapped& mapped, const pool::Persist& persist, const EngineO
       options_(options),
       memory_(persist),
       counters_(memory_, mapped.record, mapped.writes, options.clock, options.changing),
-      index_(options.index),
+      index_(options.index, options.other_index, [this](cuckoo::cpu::CpuIndex& index) { rebuild(index); }),
       cells_(mapped.heap),
       slabs_(mapped.heap.count) {
   recover();
-  if (options_.other_index) use_other_index();
 }
 
 Key Engine::key_of(const std::byte* key, std::size_t bytes) const {

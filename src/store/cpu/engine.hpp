@@ -217,13 +217,11 @@ class Engine {
   template <class End>
   void erase_together(const ByteRows& keys, const End& end);
   struct Finding;
-  struct Entries;
-  Entries entries();
-  void use_other_index();
+  void add_entries(std::uint64_t piece, cuckoo::FreshRows& rows);
   void rebuild(cuckoo::cpu::CpuIndex& index);
-  void enter_newest(cuckoo::cpu::CpuIndex& index, const cuckoo::cpu::Row& row);
+  void enter_newest(cuckoo::cpu::CpuIndex& index, const cuckoo::Row& row);
   void recover();
-  void look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::cpu::FreshRows& rows, Finding& finding);
+  void look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::FreshRows& rows, Finding& finding);
   Key key_in(const std::uint64_t* cell, const Header& header) const;
   Change extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before);
   Cell owner_of(const Cell& cell) const;

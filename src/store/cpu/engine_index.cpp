@@ -15,14 +15,26 @@
 
 namespace holdfast::store::cpu {
 
-void EngineIndex::use(std::unique_ptr<cuckoo::AnyIndex> other, Rebuild rebuild) {
-  HOLDFAST_ASSERT(is_direct());
-  other_ = std::move(other);
-  rebuild_ = std::move(rebuild);
-  cuckoo::cpu::CpuOptions empty = options_;
-  empty.capacity = 0;
-  cpu_.emplace(empty);
-  mode_.store(Mode::batched, std::memory_order_release);
+EngineIndex::EngineIndex(const cuckoo::cpu::CpuOptions& options, Make make, Rebuild rebuild)
+    : options_(options), make_(std::move(make)), rebuild_(std::move(rebuild)) {
+  cuckoo::cpu::CpuOptions its = options_;
+  if (make_) its.capacity = 0;
+  cpu_.emplace(its);
+}
+
+std::vector<cuckoo::Row> EngineIndex::fill(std::span<const cuckoo::FreshRows> found) {
+  if (!make_) return cpu_->fill(found);
+  cuckoo::cpu::CpuOptions its = options_;
+  std::uint64_t rows = 0;
+  for (const cuckoo::FreshRows& one : found) rows += one.size();
+  its.capacity = std::max(its.capacity, rows);
+  other_ = make_(its);
+  mode_.store(Mode::filling, std::memory_order_release);
+  return other_->fill(found);
+}
+
+void EngineIndex::begin() {
+  if (is_filling()) mode_.store(Mode::batched, std::memory_order_release);
 }
 
 std::string EngineIndex::failure() const {
@@ -37,6 +49,10 @@ void EngineIndex::require_any() const {
 
 /// False: the CPU's is to be used.
 bool EngineIndex::by_other(const Use& use) {
+  if (is_filling()) {
+    use(*other_);
+    return true;
+  }
   std::string why;
   {
     const std::shared_lock inside(gate_);
@@ -112,7 +128,7 @@ cuckoo::Outcome EngineIndex::exchange_again(cuckoo::Hash hash, cuckoo::Location 
 void EngineIndex::exchange_otherwise(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> old,
                                      std::span<const cuckoo::Location> locations, std::span<cuckoo::Outcome> outcomes) {
   if (by_other([&](cuckoo::AnyIndex& index) { index.exchange(hashes, old, locations, outcomes); })) {
-    if (std::find(outcomes.begin(), outcomes.end(), cuckoo::Outcome::no_cell) == outcomes.end()) return;
+    if (is_filling() || std::find(outcomes.begin(), outcomes.end(), cuckoo::Outcome::no_cell) == outcomes.end()) return;
     fall_back("it has no memory for more entries");
   }
   for (std::size_t i = 0; i < hashes.size(); ++i) outcomes[i] = exchange_again(hashes[i], old[i], locations[i]);

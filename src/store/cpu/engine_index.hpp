@@ -9,29 +9,36 @@
 #include <shared_mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "structures/cuckoo/any_index.hpp"
 #include "structures/cuckoo/cpu/cpu_index.hpp"
 
 namespace holdfast::store::cpu {
 
-/// An `Index`. Thread-safe, but for `use`. A member throws NoSpace, and from then on every member, if the other index has failed and there is no
+/// An `Index`. Thread-safe, once `begin` was called. A member throws NoSpace, and from then on every member, if the other index has failed and there is no
 /// memory for the CPU's.
 class EngineIndex {
  public:
-  explicit EngineIndex(const cuckoo::cpu::CpuOptions& options) : options_(options) { cpu_.emplace(options); }
+  using Make = std::function<std::unique_ptr<cuckoo::AnyIndex>(const cuckoo::cpu::CpuOptions&)>;
+  using Rebuild = std::function<void(cuckoo::cpu::CpuIndex&)>;
+  /// `make`, if there is one, makes the other index. When that fails, `rebuild(index)` enters all items into an empty CPU index: changes that hold
+  /// claims run meanwhile, but wait at their next call of this index.
+  EngineIndex(const cuckoo::cpu::CpuOptions& options, Make make, Rebuild rebuild);
 
   /// Whether another index than the CPU's is in use: small batches are slow.
   bool is_batched() const { return mode_.load(std::memory_order_acquire) == Mode::batched; }
   /// Why the CPU's took the place of the other index. Empty: it has not.
   std::string failure() const;
-  /// The CPU's index, while it is built; by one thread.
-  cuckoo::cpu::CpuIndex& cpu() { return *cpu_; }
 
-  /// From here on `other` is used, which has the entries of the CPU's; those go. `rebuild(index)` enters all items into an empty CPU index when
-  /// `other` fails: changes that hold claims run meanwhile, but wait at their next call of this index.
-  using Rebuild = std::function<void(cuckoo::cpu::CpuIndex&)>;
-  void use(std::unique_ptr<cuckoo::AnyIndex> other, Rebuild rebuild);
+  // An opening, by one thread: then errors of the other index are thrown, and `no_cell` is an outcome.
+  /// log2 of the parts that FreshRows for so many rows have.
+  unsigned part_bits(std::uint64_t rows) const { return cpu_->part_bits(rows); }
+  /// Before anything else: makes the index for these rows and inserts them. Returns those that were not, as CpuIndex does.
+  std::vector<cuckoo::Row> fill(std::span<const cuckoo::FreshRows> found);
+  /// All is entered.
+  void begin();
+
   /// In a forked child, where what another index is made of is the parent's: drops it without an end.
   void forget() { static_cast<void>(other_.release()); }
 
@@ -60,11 +67,13 @@ class EngineIndex {
  private:
   enum class Mode : std::uint8_t {
     direct,   ///< the CPU's, from the beginning
+    filling,  ///< another one, which does not have all entries yet
     batched,  ///< another one
     fallen,   ///< the CPU's, after the other one failed
     lost      ///< none
   };
   bool is_direct() const { return mode_.load(std::memory_order_acquire) == Mode::direct; }
+  bool is_filling() const { return mode_.load(std::memory_order_acquire) == Mode::filling; }
   using Use = std::function<void(cuckoo::AnyIndex&)>;
   bool by_other(const Use& use);
   void fall_back(const std::string& why);
@@ -78,12 +87,13 @@ class EngineIndex {
   cuckoo::Outcome exchange_again(cuckoo::Hash hash, cuckoo::Location old, cuckoo::Location next);
 
   const cuckoo::cpu::CpuOptions options_;
+  const Make make_;
+  const Rebuild rebuild_;
   std::atomic<Mode> mode_ = Mode::direct;
-  std::optional<cuckoo::cpu::CpuIndex> cpu_;
-  std::unique_ptr<cuckoo::AnyIndex> other_;  ///< stays when it has failed: threads may be in it
-  Rebuild rebuild_;
-  std::shared_mutex gate_;  ///< shared by uses of `other_`, alone for what replaces it
-  std::string failure_;     ///< behind the gate
+  std::optional<cuckoo::cpu::CpuIndex> cpu_;  ///< tiny, as long as another one is in use
+  std::unique_ptr<cuckoo::AnyIndex> other_;   ///< stays when it has failed: threads may be in it
+  std::shared_mutex gate_;                    ///< shared by uses of `other_`, alone for what replaces it
+  std::string failure_;                       ///< behind the gate
 };
 
 }  // namespace holdfast::store::cpu

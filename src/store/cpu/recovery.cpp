@@ -25,7 +25,7 @@ struct alignas(64) Engine::Finding {
 };
 
 /// Looks at the items of a piece, whose free cells are free then.
-void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::cpu::FreshRows& rows, Finding& finding) {
+void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::FreshRows& rows, Finding& finding) {
   Parts parts(*this);
   std::array<std::uint64_t, kPieceBytes / kLineBytes / 64> free{};
   bool has_cells = false;
@@ -68,9 +68,9 @@ void Engine::recover() {
   const Moment moment = opened_ = counters_.moment();
   const unsigned threads = std::max(1u, options_.index.threads);
   std::vector<Finding> findings(threads);
-  std::vector<cuckoo::cpu::FreshRows> rows;
+  std::vector<cuckoo::FreshRows> rows;
   const std::uint64_t cells = cells_.cells();
-  for (unsigned i = 0; i < threads; ++i) rows.emplace_back(cells, index_.cpu().part_bits(cells));
+  for (unsigned i = 0; i < threads; ++i) rows.emplace_back(cells, index_.part_bits(cells));
   std::atomic<std::uint64_t> next = 0;
   threads::ThreadTeam(threads).run(threads, [&](unsigned i, unsigned) {
     for (std::uint64_t piece; (piece = next.fetch_add(1)) < mapped_.heap.count;) {
@@ -81,7 +81,7 @@ void Engine::recover() {
     for (const Location chunk : finding.chunks) cells_.take_back(chunk);
     recovered_ += finding.recovered;
   }
-  const std::vector<cuckoo::cpu::Row> again = index_.cpu().fill(rows);
+  const std::vector<cuckoo::Row> again = index_.fill(rows);
   rows.clear();
   recovered_.items = index_.size();
   for (const auto& row : again) {
@@ -91,6 +91,9 @@ void Engine::recover() {
   }
   end_recovery(parts);
   cells_.end_recovery();
+  if (recovered_.unnamed != 0 && options_.other_index) {
+    throw DeviceError("it has no memory for an index of " + std::to_string(recovered_.items) + " items");
+  }
   if (recovered_.unnamed != 0) {
     throw NoSpace("there is no memory for an index of the store's items: free memory, and open it again");
   }
@@ -100,6 +103,7 @@ void Engine::recover() {
     throw PoolCorrupt("an item of the store has the number " + std::to_string(recovered_.newest) + ", and only " +
                       std::to_string(counters_.reserved()) + " are reserved: restore the pool from a copy");
   }
+  index_.begin();
 }
 
 std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) {

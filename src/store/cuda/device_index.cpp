@@ -10,8 +10,8 @@ std::unique_ptr<cuckoo::AnyIndex> make_device_index(const cuckoo::cpu::CpuOption
   std::string why;
   if (cuda_devices(&why) == 0) throw DeviceError(why + ": open the store with its index on the CPU");
   using Index = cuckoo::AnyIndexOf<cuckoo::cuda::CudaIndex, cuckoo::cuda::CudaOptions>;
-  return std::make_unique<Index>(
-      cuckoo::cuda::CudaOptions{.capacity = options.capacity, .signature_bits = options.signature_bits});
+  return std::make_unique<Index>(cuckoo::cuda::CudaOptions{
+      .capacity = options.capacity, .signature_bits = options.signature_bits, .threads = options.threads});
 }
 
 }  // namespace holdfast::store

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "structures/cuckoo/fresh_rows.hpp"
 #include "structures/cuckoo/index.hpp"
 
 namespace holdfast::cuckoo {
@@ -23,8 +25,9 @@ class AnyIndex {
                         std::span<const Location> locations, std::span<Outcome> outcomes) = 0;
   virtual void erase(std::span<const Hash> hashes, std::span<const Location> locations,
                      std::span<Outcome> outcomes) = 0;
-  /// Inserts many entries that the index does not have. Returns how many found no cell.
-  virtual std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations) = 0;
+  /// Inserts rows that threads have collected, each in a FreshRows of as many parts, before anything else is called. Returns the rows that are not in
+  /// it then: those of a signature that another row in their buckets has, as their keys may repeat, and those that found no cell.
+  virtual std::vector<Row> fill(std::span<const FreshRows> found) = 0;
   virtual std::uint64_t size() const = 0;
   /// An empty one of this kind.
   virtual std::unique_ptr<AnyIndex> another(std::uint64_t capacity) const = 0;
@@ -48,9 +51,7 @@ class AnyIndexOf final : public AnyIndex {
   void erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes) override {
     index_.erase(hashes, locations, outcomes);
   }
-  std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations) override {
-    return index_.build(hashes, locations);
-  }
+  std::vector<Row> fill(std::span<const FreshRows> found) override { return index_.fill(found); }
   std::uint64_t size() const override { return index_.size(); }
   std::unique_ptr<AnyIndex> another(std::uint64_t capacity) const override {
     Options options = options_;

@@ -32,8 +32,8 @@ class StoreWriter : public Writer {
   void open() override {
     pool_.emplace(shared_.create != 0 ? Pool::create(shared_.path) : Pool::open(shared_.path));
     const StoreOptions options = store_options(ours_.round, ours_.round.index);
-    store::StandIn::calls_left = ours_.round.index_calls;
     store_.emplace(pool_->objects().empty() ? Store::create(*pool_, "s", options) : Store::open(*pool_, "s", options));
+    store::StandIn::calls_left = ours_.round.index_calls;
     const StoreAccessBy by = ours_.round.access;
     if (by != StoreAccessBy::calls) pipeline_.emplace(*store_, pipeline_options(by));
     for (auto& access : access_) access.emplace(*store_, pipeline_ ? &*pipeline_ : nullptr);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "structures/cuckoo/cpu/cpu_memory.hpp"
-#include "structures/cuckoo/cpu/fresh_rows.hpp"
+#include "structures/cuckoo/fresh_rows.hpp"
 #include "structures/cuckoo/index.hpp"
 #include "structures/dramhit/pages.hpp"
 #include "threads/thread_team.hpp"

@@ -15,41 +15,14 @@ namespace {
 
 constexpr std::size_t kFreshAhead = 24;  ///< rows whose lines are asked for; they come from the caches
 
-/// A place in a list of spans without empty ones.
-struct SpanCursor {
-  const std::vector<std::span<const Row>>& spans;
-  std::size_t span = 0, at = 0;
-
-  bool ends() const { return span == spans.size(); }
-  const Row& row() const { return spans[span][at]; }
-  void advance() {
-    if (++at < spans[span].size()) return;
-    ++span;
-    at = 0;
-  }
-};
-
 }  // namespace
-
-void FreshRows::begin_block(Part& part) {
-  constexpr std::size_t kBytes = kBlockRows * sizeof(Row);
-  if (next_ == end_) {
-    chunks_.push_back({chunk_bytes_, {.huge_pages = chunk_bytes_ == kLargeChunk, .interleave = false}});
-    next_ = chunks_.back().data();
-    end_ = next_ + chunk_bytes_;
-  }
-  part.blocks.push_back(reinterpret_cast<Row*>(next_));
-  part.next = part.blocks.back();
-  part.end = part.next + kBlockRows;
-  next_ += kBytes;
-}
 
 /// Inserts the rows of one unit, except those that `again` gets. Returns the entries that it moved.
 std::uint64_t CpuIndex::fill_unit(const std::vector<std::span<const Row>>& spans, std::vector<Row>& again) const {
   const PlainMemory memory{this->memory()};
   const Geometry geometry = geometry_;
   std::uint64_t moves = 0;
-  SpanCursor ahead{spans}, here{spans};
+  RowCursor ahead{spans}, here{spans};
   for (std::size_t i = 0; i < kFreshAhead && !ahead.ends(); ++i, ahead.advance()) {
     memory.prefetch(geometry.primary(ahead.row().hash));
   }

@@ -1,84 +1,101 @@
-// build.cpp: the insertion of many entries from host memory.
+// build.cpp: the insertion of many entries, as when a store is opened.
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <vector>
 
 #include "holdfast/error.hpp"
 #include "structures/cuckoo/arrays.hpp"
 #include "structures/cuckoo/cuda/cuda_index.hpp"
+#include "threads/thread_team.hpp"
 
 namespace holdfast::cuckoo::cuda {
 
-namespace {
-
-constexpr std::size_t kBuildBlock = std::size_t{16} << 20;  // rows
-
-/// A block of rows on its way.
-class Block {
- public:
-  explicit Block(gpu::Stages& stages) : lease_(stages.lend()) {}
-
-  void begin(CudaIndex& index, std::span<const Hash> hashes, std::span<const Location> locations) {
-    gpu::Stage& stage = *lease_;
-    hashes_ = hashes;
-    locations_ = locations;
-    outcomes_.resize(hashes.size());
-    stage.begin(hashes.size_bytes() + locations.size_bytes() + outcomes_.size(), 3);
-    const Hash* const rows = stage.upload<Hash>(hashes.data(), hashes.size_bytes());
-    const Location* const at = stage.upload<Location>(locations.data(), locations.size_bytes());
-    done_ = stage.take<Outcome>(outcomes_.size());
-    index.exchange_on(stage.stream(), rows, nullptr, at, done_, hashes.size());
+/// What finds a cell is inserted in any case.
+void CudaIndex::reserve_if_possible(std::uint64_t entries) {
+  try {
+    reserve(entries);
+  } catch (const NoSpace&) {
   }
-  /// Waits, and adds the rows without a cell to the lists.
-  void end(std::vector<Hash>& hashes, std::vector<Location>& locations) {
-    if (outcomes_.empty()) return;
-    gpu::Stage& stage = *lease_;
-    stage.download(outcomes_.data(), done_, outcomes_.size());
-    stage.stream().wait("building the index");
-    for (auto at = outcomes_.begin(); (at = std::find(at, outcomes_.end(), Outcome::no_cell)) != outcomes_.end();
-         ++at) {
-      const auto row = static_cast<std::size_t>(at - outcomes_.begin());
-      hashes.push_back(hashes_[row]);
-      locations.push_back(locations_[row]);
-    }
-    outcomes_.clear();
-  }
-
- private:
-  const gpu::Stages::Lease lease_;
-  std::span<const Hash> hashes_;
-  std::span<const Location> locations_;
-  std::vector<Outcome> outcomes_;
-  Outcome* done_ = nullptr;
-};
-
-}  // namespace
+}
 
 std::uint64_t CudaIndex::build(std::span<const Hash> hashes, std::span<const Location> locations) {
   require_equal(hashes.size(), locations.size(), "locations");
   require_locations(locations);
   if (hashes.empty()) return 0;
-  const gpu::OnDevice on(options_.device);
-  try {
-    reserve(size() + hashes.size());
-  } catch (const NoSpace&) {  // what finds a cell is inserted
-  }
+  reserve_if_possible(size() + hashes.size());
+  std::vector<Outcome> outcomes(hashes.size());
+  const std::vector<std::size_t> left = exchange_once({hashes, {}, locations}, outcomes);
+  if (left.empty()) return 0;
   std::vector<Hash> left_hashes;
   std::vector<Location> left_locations;
-  {
-    Block blocks[2] = {Block(stages_), Block(stages_)};
-    unsigned next = 0;
-    for (std::size_t from = 0; from < hashes.size(); from += kBuildBlock, next = 1 - next) {
-      const std::size_t rows = std::min(kBuildBlock, hashes.size() - from);
-      blocks[next].end(left_hashes, left_locations);
-      blocks[next].begin(*this, hashes.subspan(from, rows), locations.subspan(from, rows));
-    }
-    for (Block& block : blocks) block.end(left_hashes, left_locations);
+  for (const std::size_t row : left) {
+    left_hashes.push_back(hashes[row]);
+    left_locations.push_back(locations[row]);
   }
-  if (left_hashes.empty()) return 0;
-  const std::vector<Location> none(left_hashes.size(), kNone);
-  std::vector<Outcome> outcomes(left_hashes.size());
+  const std::vector<Location> none(left.size(), kNone);
+  outcomes.resize(left.size());
   exchange(left_hashes, none, left_locations, outcomes);  // with growth
   return static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::no_cell));
+}
+
+/// Of one part of the rows. Each thread copies a piece while the GPU inserts the pieces before, which may be others'.
+void CudaIndex::fill_some(const std::vector<std::span<const Row>>& spans, std::vector<Row>& again) {
+  std::size_t size = 0;
+  for (const std::span<const Row> rows : spans) size += rows.size();
+  RowCursor next{spans};
+  in_pieces(
+      size, sizeof(Hash) + sizeof(Location) + sizeof(Outcome), "building the index",
+      [&](LinkPiece& piece, cudaStream_t stream, std::size_t, std::size_t rows) {
+        Outcome* const done = piece.take<Outcome>(rows);
+        Hash* const hashes = piece.take<Hash>(rows);
+        Location* const locations = piece.take<Location>(rows);
+        for (std::size_t i = 0; i < rows; ++i, next.advance()) {
+          hashes[i] = next.row().hash;
+          locations[i] = next.row().location;
+        }
+        fill_on(stream, hashes, locations, done, rows);
+      },
+      [&](LinkPiece& piece, std::size_t, std::size_t rows) {
+        const Outcome* const done = piece.take<Outcome>(rows);
+        const Hash* const hashes = piece.take<Hash>(rows);
+        const Location* const locations = piece.take<Location>(rows);
+        for (std::size_t i = 0; i < rows; ++i) {
+          if (done[i] != Outcome::inserted) again.push_back({hashes[i], locations[i]});
+        }
+      });
+}
+
+std::vector<Row> CudaIndex::fill(std::span<const FreshRows> found) {
+  std::uint64_t rows = 0;
+  for (const FreshRows& its : found) rows += its.size();
+  if (rows == 0) return {};
+  require_capacity(rows);
+  reserve_if_possible(size() + rows);
+  std::vector<Row> again;
+  std::mutex mutex;
+  std::atomic<std::size_t> next = 0;
+  const std::size_t parts = found.front().parts();
+  threads::ThreadTeam(options_.threads).run(options_.threads, [&](unsigned, unsigned) {
+    std::vector<Row> its;
+    std::vector<std::span<const Row>> spans;
+    for (std::size_t part; (part = next.fetch_add(1)) < parts;) {
+      spans.clear();
+      for (const FreshRows& thread : found) thread.list(part, spans);
+      fill_some(spans, its);
+    }
+    const std::lock_guard lock(mutex);
+    again.insert(again.end(), its.begin(), its.end());
+  });
+  std::vector<Hash> hashes;
+  std::vector<Location> locations;
+  for (const Row& row : again) {
+    hashes.push_back(row.hash);
+    locations.push_back(row.location);
+  }
+  std::vector<Outcome> outcomes(again.size());
+  erase(hashes, locations, outcomes);  // those whose signature repeats are there
+  return again;
 }
 
 }  // namespace holdfast::cuckoo::cuda

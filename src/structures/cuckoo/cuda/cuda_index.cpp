@@ -1,6 +1,7 @@
 // cuda_index.cpp: batches on the GPU: their order, their arrays, and growth.
 #include "structures/cuckoo/cuda/cuda_index.hpp"
 
+#include <algorithm>
 #include <shared_mutex>
 #include <string>
 #include <utility>
@@ -102,7 +103,8 @@ void CudaIndex::exchange_on(cudaStream_t stream, const Hash* hashes, const Locat
                             Outcome* outcomes, std::uint64_t rows) {
   require_rows(rows);
   enqueue_change(stream, [&] {
-    const Exchange batch{hashes, old, locations, outcomes, left_.at_least(rows), rows};
+    const Exchange batch{
+        hashes, old, locations, outcomes, left_.at_least(std::max<std::uint64_t>(rows, LinkStage::kPieceRows)), rows};
     enqueue_exchange(index(), options_.overlaps, batch, counters_.data(), stream);
   });
 }
@@ -114,32 +116,67 @@ void CudaIndex::erase_on(cudaStream_t stream, const Hash* hashes, const Location
   });
 }
 
+/// The same of rows that insert, and what `fill` says of them.
+void CudaIndex::fill_on(cudaStream_t stream, const Hash* hashes, const Location* locations, Outcome* outcomes,
+                        std::uint64_t rows) {
+  enqueue_change(stream, [&] {
+    const Exchange batch{
+        hashes, nullptr, locations, outcomes, left_.at_least(std::max<std::uint64_t>(rows, LinkStage::kPieceRows)),
+        rows};
+    enqueue_exchange(index(), false, batch, counters_.data(), stream);
+    enqueue_repeats(index(), hashes, outcomes, rows, stream);
+  });
+}
+
 void CudaIndex::search(std::span<const Hash> hashes, std::span<Location> locations) const {
   require_equal(hashes.size(), locations.size(), "locations");
-  if (hashes.empty()) return;
-  const gpu::OnDevice on(options_.device);
-  const gpu::Stages::Lease lease = stages_.lend();
-  gpu::Stage& stage = *lease;
-  stage.begin(hashes.size_bytes() + locations.size_bytes(), 2);
-  const Hash* const rows = stage.upload<Hash>(hashes.data(), hashes.size_bytes());
-  Location* const found = stage.take<Location>(locations.size_bytes());
-  search_on(stage.stream(), rows, found, hashes.size());
-  stage.download(locations.data(), found, locations.size_bytes());
-  stage.stream().wait("searching the index");
+  in_pieces(
+      hashes.size(), sizeof(Hash) + sizeof(Location), "searching the index",
+      [&](LinkPiece& piece, cudaStream_t stream, std::size_t from, std::size_t rows) {
+        Location* const found = piece.take<Location>(rows);
+        search_on(stream, piece.put(hashes.subspan(from, rows)), found, rows);
+      },
+      [&](LinkPiece& piece, std::size_t from, std::size_t rows) {
+        std::copy_n(piece.take<Location>(rows), rows, locations.data() + from);
+      });
 }
 
 void CudaIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const {
   require_equal(hashes.size(), lists.size(), "lists");
-  if (hashes.empty()) return;
-  const gpu::OnDevice on(options_.device);
-  const gpu::Stages::Lease lease = stages_.lend();
-  gpu::Stage& stage = *lease;
-  stage.begin(hashes.size_bytes() + lists.size_bytes(), 2);
-  const Hash* const rows = stage.upload<Hash>(hashes.data(), hashes.size_bytes());
-  Candidates* const found = stage.take<Candidates>(lists.size_bytes());
-  candidates_on(stage.stream(), rows, found, hashes.size());
-  stage.download(lists.data(), found, lists.size_bytes());
-  stage.stream().wait("searching the index");
+  in_pieces(
+      hashes.size(), sizeof(Hash) + sizeof(Candidates), "searching the index",
+      [&](LinkPiece& piece, cudaStream_t stream, std::size_t from, std::size_t rows) {
+        Candidates* const found = piece.take<Candidates>(rows);
+        candidates_on(stream, piece.put(hashes.subspan(from, rows)), found, rows);
+      },
+      [&](LinkPiece& piece, std::size_t from, std::size_t rows) {
+        const Candidates* const found = piece.take<Candidates>(rows);
+        for (std::size_t i = 0; i < rows; ++i) {
+          lists[from + i].size = found[i].size;
+          std::copy_n(found[i].locations, found[i].size, lists[from + i].locations);
+        }
+      });
+}
+
+/// Without growth. Returns the rows without a cell.
+std::vector<std::size_t> CudaIndex::exchange_once(const Rows& rows, std::span<Outcome> outcomes) {
+  std::vector<std::size_t> without;
+  in_pieces(
+      rows.hashes.size(), sizeof(Hash) + 2 * sizeof(Location) + sizeof(Outcome), "changing the index",
+      [&](LinkPiece& piece, cudaStream_t stream, std::size_t from, std::size_t size) {
+        Outcome* const done = piece.take<Outcome>(size);
+        const Hash* const hashes = piece.put(rows.hashes.subspan(from, size));
+        const Location* const locations = piece.put(rows.locations.subspan(from, size));
+        const Location* const old = rows.old.empty() ? nullptr : piece.put(rows.old.subspan(from, size));
+        exchange_on(stream, hashes, old, locations, done, size);
+      },
+      [&](LinkPiece& piece, std::size_t from, std::size_t size) {
+        std::copy_n(piece.take<Outcome>(size), size, outcomes.data() + from);
+        for (std::size_t i = from; i < from + size; ++i) {
+          if (outcomes[i] == Outcome::no_cell) without.push_back(i);
+        }
+      });
+  return without;
 }
 
 void CudaIndex::exchange(std::span<const Hash> hashes, std::span<const Location> old,
@@ -148,76 +185,50 @@ void CudaIndex::exchange(std::span<const Hash> hashes, std::span<const Location>
   require_equal(hashes.size(), locations.size(), "locations");
   require_equal(hashes.size(), outcomes.size(), "outcomes");
   require_locations(locations);
-  if (hashes.empty()) return;
-  const gpu::OnDevice on(options_.device);
-  const gpu::Stages::Lease lease = stages_.lend();
-  gpu::Stage& stage = *lease;
-  std::vector<Hash> left_hashes;
-  std::vector<Location> left_old, left_locations;
-  std::vector<std::size_t> left;  // rows without a cell; at first all, which are not listed
-  for (;;) {                      // ends: it is repeated only after growth
-    const std::size_t rows = hashes.size();
-    std::vector<Outcome> results(rows);
-    unsigned bits = 0;
-    {
-      const std::shared_lock shared(layout_);
-      bits = geometry_.bits;
+  require_rows(hashes.size());
+  unsigned bits = this->bits();
+  std::vector<std::size_t> left = exchange_once({hashes, old, locations}, outcomes);
+  while (!left.empty() && grow(bits, kLeastFull)) {  // ends: each repetition follows growth
+    bits = this->bits();
+    std::vector<Hash> left_hashes;
+    std::vector<Location> left_locations;
+    for (const std::size_t row : left) {
+      left_hashes.push_back(hashes[row]);
+      left_locations.push_back(locations[row]);
     }
-    stage.begin(hashes.size_bytes() + old.size_bytes() + locations.size_bytes() + rows, 4);
-    const Hash* const at = stage.upload<Hash>(hashes.data(), hashes.size_bytes());
-    const Location* const old_at = stage.upload<Location>(old.data(), old.size_bytes());
-    const Location* const locations_at = stage.upload<Location>(locations.data(), locations.size_bytes());
-    Outcome* const outcomes_at = stage.take<Outcome>(rows);
-    exchange_on(stage.stream(), at, old_at, locations_at, outcomes_at, rows);
-    stage.download(results.data(), outcomes_at, rows);
-    stage.stream().wait("changing the index");
-
-    std::vector<std::size_t> without;
-    std::vector<Hash> next_hashes;
-    std::vector<Location> next_locations;
-    for (std::size_t i = 0; i < rows; ++i) {
-      const std::size_t row = left.empty() ? i : left[i];
-      outcomes[row] = results[i];
-      if (results[i] != Outcome::no_cell) continue;
-      without.push_back(row);
-      next_hashes.push_back(hashes[i]);
-      next_locations.push_back(locations[i]);
-    }
-    if (without.empty() || !grow(bits, kLeastFull)) return;
-    left = std::move(without);
-    left_hashes = std::move(next_hashes);
-    left_locations = std::move(next_locations);
-    left_old.assign(left.size(), kNone);
-    hashes = left_hashes;
-    old = left_old;
-    locations = left_locations;
+    std::vector<Outcome> results(left.size());
+    const std::vector<std::size_t> without = exchange_once({left_hashes, {}, left_locations}, results);
+    for (std::size_t i = 0; i < left.size(); ++i) outcomes[left[i]] = results[i];
+    std::vector<std::size_t> next;
+    for (const std::size_t i : without) next.push_back(left[i]);
+    left = std::move(next);
   }
 }
 
 void CudaIndex::erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes) {
   require_equal(hashes.size(), locations.size(), "locations");
   require_equal(hashes.size(), outcomes.size(), "outcomes");
-  if (hashes.empty()) return;
-  const gpu::OnDevice on(options_.device);
-  const gpu::Stages::Lease lease = stages_.lend();
-  gpu::Stage& stage = *lease;
-  stage.begin(hashes.size_bytes() + locations.size_bytes() + outcomes.size_bytes(), 3);
-  const Hash* const rows = stage.upload<Hash>(hashes.data(), hashes.size_bytes());
-  const Location* const at = stage.upload<Location>(locations.data(), locations.size_bytes());
-  Outcome* const done = stage.take<Outcome>(outcomes.size_bytes());
-  erase_on(stage.stream(), rows, at, done, hashes.size());
-  stage.download(outcomes.data(), done, outcomes.size_bytes());
-  stage.stream().wait("changing the index");
+  in_pieces(
+      hashes.size(), sizeof(Hash) + sizeof(Location) + sizeof(Outcome), "changing the index",
+      [&](LinkPiece& piece, cudaStream_t stream, std::size_t from, std::size_t rows) {
+        Outcome* const done = piece.take<Outcome>(rows);
+        const Hash* const at = piece.put(hashes.subspan(from, rows));
+        erase_on(stream, at, piece.put(locations.subspan(from, rows)), done, rows);
+      },
+      [&](LinkPiece& piece, std::size_t from, std::size_t rows) {
+        std::copy_n(piece.take<Outcome>(rows), rows, outcomes.data() + from);
+      });
+}
+
+unsigned CudaIndex::bits() const {
+  const std::shared_lock shared(layout_);
+  return geometry_.bits;
 }
 
 void CudaIndex::reserve(std::uint64_t entries) {
   require_capacity(entries);
   for (;;) {  // ends: each repetition doubles the index
-    unsigned bits = 0;
-    {
-      const std::shared_lock shared(layout_);
-      bits = geometry_.bits;
-    }
+    const unsigned bits = this->bits();
     if (entries_of(bits) >= entries || bits >= kMostBits) return;
     if (!grow(bits, 0)) throw NoSpace("index: no GPU memory for more entries: free some, or reserve fewer");
   }

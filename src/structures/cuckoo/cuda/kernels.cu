@@ -132,6 +132,15 @@ __global__ void __launch_bounds__(kThreads, 6)
   if (erased != 0) atomicAdd(&counters->entries, 0 - static_cast<unsigned long long>(erased));
 }
 
+__global__ void __launch_bounds__(kThreads)
+    repeats_kernel(DeviceIndex index, const Hash* hashes, Outcome* outcomes, std::uint64_t rows) {
+  const DeviceMemory<Beside::readers> memory{index.cells, index.groups};
+  const std::uint64_t row = gpu::first_of_thread();
+  if (row >= rows) return;
+  Location all[kMostCandidates];
+  if (candidates(memory, Target(index.geometry, hashes[row]), all) > 1) outcomes[row] = Outcome::replaced;
+}
+
 __global__ void __launch_bounds__(kThreads) growth_kernel(DeviceIndex from, DeviceIndex to) {
   const OneThread tile;
   const DeviceMemory<Beside::nothing> old{from.cells, from.groups}, grown{to.cells, to.groups};
@@ -199,6 +208,11 @@ void enqueue_erase(const DeviceIndex& index, bool overlaps, const Hash* hashes, 
     launch(rows, stream, "changing the index", erase_kernel<Memory>, index, hashes, locations, outcomes, rows,
            counters);
   });
+}
+
+void enqueue_repeats(const DeviceIndex& index, const Hash* hashes, Outcome* outcomes, std::uint64_t rows,
+                     cudaStream_t stream) {
+  launch(rows, stream, "building the index", repeats_kernel, index, hashes, outcomes, rows);
 }
 
 void enqueue_growth(const DeviceIndex& from, const DeviceIndex& to, cudaStream_t stream) {

@@ -43,6 +43,9 @@ void enqueue_exchange(const DeviceIndex& index, bool overlaps, const Exchange& b
                       cudaStream_t stream);
 void enqueue_erase(const DeviceIndex& index, bool overlaps, const Hash* hashes, const Location* locations,
                    Outcome* outcomes, std::uint64_t rows, Counters* counters, cudaStream_t stream);
+/// When nothing but this batch and others like it change the index: `replaced` for the rows whose signature another entry in their buckets has.
+void enqueue_repeats(const DeviceIndex& index, const Hash* hashes, Outcome* outcomes, std::uint64_t rows,
+                     cudaStream_t stream);
 /// Copies all entries to an index of twice as many buckets, which is empty.
 void enqueue_growth(const DeviceIndex& from, const DeviceIndex& to, cudaStream_t stream);
 

@@ -9,11 +9,25 @@
 #include "structures/cuckoo/geometry.hpp"
 #include "structures/dramhit/pages.hpp"
 
-namespace holdfast::cuckoo::cpu {
+namespace holdfast::cuckoo {
 
 struct Row {
   Hash hash;
   Location location;
+};
+
+/// A place in a list of spans without empty ones.
+struct RowCursor {
+  const std::vector<std::span<const Row>>& spans;
+  std::size_t span = 0, at = 0;
+
+  bool ends() const { return span == spans.size(); }
+  const Row& row() const { return spans[span][at]; }
+  void advance() {
+    if (++at < spans[span].size()) return;
+    ++span;
+    at = 0;
+  }
 };
 
 /// What one thread finds. Rows of part p have p in the hash's bits from `kFirstBit` on: those of a bucket's number, in an index that was created with its
@@ -76,4 +90,4 @@ class FreshRows {
   std::byte* end_ = nullptr;
 };
 
-}  // namespace holdfast::cuckoo::cpu
+}  // namespace holdfast::cuckoo
