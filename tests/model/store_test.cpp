@@ -130,8 +130,8 @@ std::vector<Scenario> scenarios() {
 }
 
 TEST(StoreModel, EveryOrderAndEveryCrashIsRight) {
-  proof::expect_counts(scenarios(), kMemories[0], {317517, 344504, 14230, 29583, 15353});
-  proof::expect_counts(scenarios(), kMemories[1], {591013, 609832, 85799, 172746, 86947});
+  proof::expect_counts(scenarios(), kMemories[0], {317727, 344734, 14230, 29583, 15353});
+  proof::expect_counts(scenarios(), kMemories[1], {591283, 610122, 85799, 172746, 86947});
 }
 
 TEST(StoreModel, EveryStepIsNeeded) {

@@ -95,6 +95,20 @@ TEST_F(BatchedIndex, RowsOfOneKeyTakeEffectInTheirOrder) {
   EXPECT_EQ(get(engine, "b"), "6");
 }
 
+/// The batch of searches names one location of each signature, which may be another key's.
+TEST_F(BatchedIndex, KeysOfOneSignatureAreChangedTogether) {
+  EngineOptions few = options();
+  few.index.signature_bits = 6;
+  Heap heap(4);
+  Engine engine(mapped(heap), {}, few);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 60; ++i) texts.push_back("key " + std::to_string(i));
+  const Strings keys(texts);
+  EXPECT_EQ(set_rows_of_engine(engine, keys, keys), std::vector<Change>(60, Change::inserted));
+  EXPECT_EQ(set_rows_of_engine(engine, keys, keys), std::vector<Change>(60, Change::replaced));
+  EXPECT_EQ(engine.size(), 60u);
+}
+
 /// Replaced cells are free at the end of a round: a batch on a full heap makes more rounds.
 TEST_F(BatchedIndex, AFullHeapTakesWhatReplaces) {
   Heap heap(2);

@@ -38,8 +38,7 @@ class Engine::Together {
  public:
   static constexpr std::size_t kMost = 4096;  ///< changes of one batch
 
-  explicit Together(Engine& engine)
-      : engine_(engine), parts_(engine), changed_(engine.claims_.words()), read_(engine.claims_.words()) {}
+  explicit Together(Engine& engine) : engine_(engine), parts_(engine), marks_(marks_of(engine.claims_.words())) {}
 
   /// Executes rows; those of one key in their order. `ask(i)`: row i; `end(i, change, number)`: the answer of a change, and the new number of a
   /// `count`; `read(i, find)`: row i is executed by `find(copy)`, as `Engine::read`; `single(i)`: by the caller.
@@ -76,22 +75,19 @@ class Engine::Together {
       hashes_.clear();
       for (const store::Row& row : rows) hashes_.push_back(row.key.hash);
       keys_ = rows;
-      lists_.resize(rows.size());
-      engine_.index_.candidates(hashes_, lists_);
-      for (const cuckoo::Candidates& list : lists_) {
-        for (unsigned i = 0; i < list.size; ++i) {
-          if (const Cell cell = engine_.cells_.at({list.locations[i]}); !cell.none()) __builtin_prefetch(cell.words);
-        }
+      named_.resize(rows.size());
+      engine_.index_.search(hashes_, named_);
+      for (const cuckoo::Location location : named_) {
+        const Cell cell = location == cuckoo::kNone ? Cell{} : engine_.cells_.at({location});
+        if (!cell.none()) __builtin_prefetch(cell.words);
       }
     }
     Candidates looked_up(std::size_t row) {
-      const cuckoo::Candidates& list = lists_[row];
       Candidates found;
-      found.size = list.size;
-      for (unsigned i = 0; i < list.size; ++i) {
-        found.cells[i] = engine_.cells_.at({list.locations[i]});
-        if (found.cells[i].none()) return candidates(keys_[row].key);  // replaced since, of another key
-      }
+      if (named_[row] == cuckoo::kNone) return found;
+      found.cells[0] = engine_.cells_.at({named_[row]});
+      if (found.cells[0].none()) return candidates(keys_[row].key);  // replaced since, of another key
+      found.size = 1;
       return found;
     }
     using BatchParts::exchange;
@@ -124,10 +120,25 @@ class Engine::Together {
     Engine& engine_;
     std::span<const store::Row> keys_;
     std::vector<cuckoo::Hash> hashes_;
-    std::vector<cuckoo::Location> old_, next_;
+    std::vector<cuckoo::Location> old_, next_, named_;
     std::vector<cuckoo::Outcome> outcomes_;
-    std::vector<cuckoo::Candidates> lists_;
   };
+
+  /// What the rounds of a thread have met.
+  struct Marks {
+    struct Last {
+      std::uint64_t changed = 0;  ///< the last round in which a row changes a key of the claim, or waits
+      std::uint64_t read = 0;     ///< reads one
+    };
+    std::vector<Last> of_claim;
+    std::uint64_t round = 0;
+  };
+  /// Batches may be small: those of a thread use the same memory.
+  static Marks& marks_of(std::size_t claims) {
+    static thread_local Marks marks;
+    if (marks.of_claim.size() < claims) marks.of_claim.resize(claims);
+    return marks;
+  }
 
   static Role role_of(Ask::Kind kind) {
     if (kind == Ask::Kind::erase) return Role::erases;
@@ -137,8 +148,9 @@ class Engine::Together {
   /// Whether the row is executed in this round: no earlier one of its claim waits, or changes a key; none reads one, if it is a change.
   bool joins(const Ask& ask, std::uint64_t claim) {
     const bool reads = ask.kind == Ask::Kind::read;
-    const bool joins = !full_ && changed_[claim] != round_ && (reads || read_[claim] != round_);
-    (joins && reads ? read_ : changed_)[claim] = round_;
+    auto& [changed, read] = marks_.of_claim[claim];
+    const bool joins = !full_ && changed != marks_.round && (reads || read != marks_.round);
+    (joins && reads ? read : changed) = marks_.round;
     return joins;
   }
 
@@ -149,7 +161,7 @@ class Engine::Together {
     reads_.clear();
     singles_.clear();
     full_ = false;
-    ++round_;
+    ++marks_.round;
     std::size_t left = 0, size = 0;
     for (const std::uint32_t number : waiting) {
       if (size == kMost) {
@@ -242,9 +254,7 @@ class Engine::Together {
 
   Engine& engine_;
   TogetherParts parts_;
-  std::vector<std::uint32_t> changed_;  ///< by claim: the last round in which a row changes a key of it, or waits
-  std::vector<std::uint32_t> read_;     ///< reads one
-  std::uint32_t round_ = 0;
+  Marks& marks_;
   bool full_ = false;
   std::vector<Member> members_;
   std::vector<std::uint32_t> reads_, singles_;

@@ -1,6 +1,7 @@
 // world.cpp: the words and the volatile parts of a modelled store, and every access to them.
 #include "store/model/world.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/both.hpp"
@@ -145,9 +146,12 @@ void ModelParts::remove(Key key, Location location) {
   entry = -1;
 }
 
-/// A batch of the index is not one access: what other callers change may come in between.
+/// A batch of the index is not one access: what other callers change may come in between. It names one candidate.
 void ModelParts::look_up(std::span<Row> rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) looked_up_.at(i) = candidates(rows[i].key);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Candidates& named = looked_up_.at(i) = candidates(rows[i].key);
+    named.size = std::min(named.size, 1u);
+  }
 }
 
 void ModelParts::exchange(std::span<Row> rows) {

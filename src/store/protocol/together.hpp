@@ -40,8 +40,8 @@ struct Row {
 template <class P>
 concept PartsTogether = Parts<P> && requires(P parts, Key key, std::span<Row> rows, std::size_t i) {
   { parts.claim_order(key) } -> std::convertible_to<std::uint64_t>;  ///< keys with one number have one claim
-  parts.look_up(rows);                                               ///< `candidates` of each row
-  { parts.looked_up(i).size } -> std::convertible_to<unsigned>;      ///< those of row i
+  parts.look_up(rows);                                               ///< one of the `candidates` of each row
+  { parts.looked_up(i).size } -> std::convertible_to<unsigned>;      ///< that of row i, or all of them
   parts.exchange(rows);  ///< `exchange` or `remove` of each row that `changes`; sets `is_named`
 };
 
@@ -122,9 +122,11 @@ HOLDFAST_BOTH void change_together(P& parts, std::span<Row> rows, const Decide& 
     bool first = true;
     const auto look = [&] {
       Current found;
-      const bool looks = std::exchange(first, false);
-      const bool is_found = looks && find_current(parts, row.key, moment, parts.looked_up(i), found);
-      return is_found ? found : current(parts, row.key);
+      if (!std::exchange(first, false)) return current(parts, row.key);
+      const auto named = parts.looked_up(i);
+      const bool ends = find_current(parts, row.key, moment, named, found);
+      const bool is_sure = named.size == 0 || !found.cell.none();  // otherwise another of them may be the key's
+      return ends && is_sure ? found : current(parts, row.key);
     };
     commit_row(parts, row, look, decide_row(i));
     if (!parts.memory().keeps(Step::hold_claims)) claims.end(row);
