@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "store/value_sum.hpp"
 #include "structures/cuckoo/any_index.hpp"
 #include "structures/cuckoo/cpu/cpu_index.hpp"
 
@@ -28,6 +30,8 @@ class Transfer {
   /// Whether all of them are done. Throws DeviceError, every time, where the GPU failed.
   virtual bool poll() = 0;
   virtual void wait() = 0;
+  /// Those that `DeviceSide::copy` was asked for, when they are done.
+  virtual std::span<const std::uint64_t> sums() const { return {}; }
 };
 
 /// Thread-safe.
@@ -41,7 +45,9 @@ class DeviceSide {
 
   /// Enqueues copies after what `stream` has now; what it gets later comes after them. Throws InvalidArgument (`memory` is not a GPU's, or not
   /// that of one; the stream is another GPU's, or is captured), DeviceError; then no copy is under way.
-  virtual std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void* stream) = 0;
+  /// `sums`: taken of what is copied, meanwhile.
+  virtual std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void* stream,
+                                         const SumTable& sums) = 0;
   /// Zeroes memory of a GPU, in the order of `stream`. Throws as `copy`.
   virtual void clear(std::byte* memory, std::uint64_t bytes, void* stream) = 0;
 };

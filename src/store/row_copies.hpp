@@ -18,7 +18,8 @@
 
 namespace holdfast::store {
 
-/// Rows of memory in cells. `Row` has `is_there()`, `bytes()`, `pieces` and `static std::string missing(row, rows)`, which completes an error. Thread-safe.
+/// Rows of memory in cells. `Row` has `is_there()`, `bytes()`, `pieces` and `static std::string missing(row, rows)`, which completes an error. One whose
+/// bytes are summed also has `add_jobs(sources, table)`: as in value_sum.hpp. Thread-safe.
 template <class Row>
 class RowCopies {
  public:
@@ -46,27 +47,37 @@ class RowCopies {
     return require_locked(row).row;
   }
 
+  /// The same, and its bytes may be written otherwise from now on.
+  const Row& expose(std::size_t row) {
+    const std::lock_guard guard(mutex_);
+    Entry& entry = require_locked(row);
+    ++entry.times_written;
+    entry.summed_by = nullptr;
+    return entry.row;
+  }
+
   template <class Memory>
   StoreTransfer copy(std::span<const StorePart<Memory>> parts, Direction direction, void* stream) {
     std::vector<Move> host, device;
-    begin(parts, host, device);
+    Summed summed;
+    begin(parts, host, device, summed);
     std::shared_ptr<Transfer> transfer;
     try {
-      if (!device.empty()) transfer = device_->copy(device, direction, stream);
+      if (!device.empty()) transfer = device_->copy(device, direction, stream, summed.table);
       for (const Move& move : host) {
         direction == Direction::in ? std::memcpy(move.cell, move.memory, move.bytes)
                                    : std::memcpy(move.memory, move.cell, move.bytes);
       }
     } catch (...) {
-      end(parts, nullptr);
+      end(parts, nullptr, {});
       throw;
     }
-    end(parts, transfer);
+    end(parts, transfer, summed);
     return StoreTransfer(std::move(transfer));
   }
 
-  /// Takes a row out when its copies have ended: `use(row)`, and the row is there no more. Where a copy has failed, or `use` throws, the row
-  /// stays. `failed_too`: the row's copies may have failed.
+  /// Takes a row out when its copies have ended: `use(row, sums)`, and the row is there no more. Where a copy has failed, or `use` throws, the row
+  /// stays. `failed_too`: the row's copies may have failed. `sums`: those of its jobs, or none.
   template <class Use>
   auto take(std::size_t row, bool failed_too, const Use& use) {
     std::unique_lock lock(mutex_);
@@ -76,7 +87,7 @@ class RowCopies {
     lock.unlock();  // nothing else uses an entry that ends
     try {
       for (const auto& transfer : entry.transfers) wait_for(*transfer, failed_too);
-      const auto result = use(entry.row);
+      const auto result = use(entry.row, entry.sums());
       lock.lock();
       entry = {};
       return result;
@@ -102,8 +113,25 @@ class RowCopies {
     unsigned copying = 0;  ///< calls that copy bytes now
     bool ends = false;     ///< it is committed, aborted or released
     std::vector<std::shared_ptr<Transfer>> transfers;
+    std::uint64_t times_written = 0;      ///< calls that copied bytes, or gave its memory to the caller
+    std::shared_ptr<Transfer> summed_by;  ///< has the sums of all its bytes, or null
+    std::size_t first_sum = 0, sum_count = 0;
     bool is_there() const { return row.is_there() && !ends; }
+    std::span<const std::uint64_t> sums() const {
+      return summed_by ? summed_by->sums().subspan(first_sum, sum_count) : std::span<const std::uint64_t>();
+    }
   };
+  /// The sums that a call asks for.
+  struct Summed {
+    struct One {
+      std::size_t row, first, count;
+      std::uint64_t times_written;  ///< the row's, as long as no other call writes its bytes
+    };
+    SumTable table;
+    std::vector<One> rows;
+  };
+  /// Shorter values are summed by the CPU as fast. A GPU takes the sum of a chunk in the time in which it copies kLeastChunks of them.
+  static constexpr std::uint64_t kLeastSummed = 32 << 10, kLeastChunks = 16;
 
   static constexpr std::size_t kMostKept = 8;  ///< transfers of a row; then those that are done are left out
 
@@ -129,7 +157,8 @@ class RowCopies {
 
   /// Checks all parts, cuts them where pieces end, and notes that their rows are in use.
   template <class Memory>
-  void begin(std::span<const StorePart<Memory>> parts, std::vector<Move>& host, std::vector<Move>& device) {
+  void begin(std::span<const StorePart<Memory>> parts, std::vector<Move>& host, std::vector<Move>& device,
+             Summed& summed) {
     host.reserve(parts.size());
     device.reserve(parts.size());
     const std::lock_guard guard(mutex_);
@@ -137,7 +166,44 @@ class RowCopies {
       require_part(parts[i], i);
       cut(parts[i], parts[i].on_device ? device : host);
     }
+    if constexpr (requires(const Row& row) { row.add_jobs({}, summed.table); }) sum(parts, !device.empty(), summed);
     for (const auto& part : parts) ++entries_[part.row].copying;
+  }
+  /// Asks for the sums of rows whose bytes all come from a GPU, in this call.
+  template <class Memory>
+  void sum(std::span<const StorePart<Memory>> parts, bool any_on_device, Summed& summed) {
+    std::vector<const StorePart<Memory>*> order;
+    if (any_on_device) {
+      order.reserve(parts.size());
+      for (const auto& part : parts) order.push_back(&part);
+      std::ranges::sort(order, {}, [](const auto* part) { return std::pair(part->row, part->offset); });
+    }
+    std::vector<SumPart> sources;
+    std::uint64_t all = 0, longest = 0;
+    for (std::size_t i = 0; i < order.size();) {
+      const std::size_t row = order[i]->row;
+      sources.clear();
+      bool is_whole = entries_[row].times_written == 0;
+      std::uint64_t at = 0;
+      for (; i < order.size() && order[i]->row == row; ++i) {
+        is_whole = is_whole && order[i]->on_device && order[i]->offset == at && at % 8 == 0;
+        at += order[i]->bytes;
+        if (order[i]->bytes != 0) sources.push_back({static_cast<const std::byte*>(order[i]->memory), order[i]->bytes});
+      }
+      const Row& its = entries_[row].row;
+      if (!is_whole || at != its.bytes() || at < kLeastSummed) continue;
+      const std::size_t first = summed.table.jobs.size();
+      its.add_jobs(sources, summed.table);
+      summed.rows.push_back({row, first, summed.table.jobs.size() - first, 0});
+      all += at;
+      longest = std::max<std::uint64_t>(longest, its.pieces.front().size());
+    }
+    if (all < kLeastChunks * longest) summed = {};
+    for (const auto& part : parts) {
+      ++entries_[part.row].times_written;
+      entries_[part.row].summed_by = nullptr;
+    }
+    for (auto& one : summed.rows) one.times_written = entries_[one.row].times_written;
   }
   template <class Memory>
   void require_part(const StorePart<Memory>& part, std::size_t number) const {
@@ -170,7 +236,7 @@ class RowCopies {
     HOLDFAST_ASSERT(left == 0);
   }
   template <class Memory>
-  void end(std::span<const StorePart<Memory>> parts, const std::shared_ptr<Transfer>& transfer) {
+  void end(std::span<const StorePart<Memory>> parts, const std::shared_ptr<Transfer>& transfer, const Summed& summed) {
     const std::lock_guard guard(mutex_);
     for (const auto& part : parts) {
       Entry& entry = entries_[part.row];
@@ -180,6 +246,13 @@ class RowCopies {
       if (entry.transfers.size() >= kMostKept)
         std::erase_if(entry.transfers, [](const auto& its) { return is_done(*its); });
       entry.transfers.push_back(transfer);
+    }
+    for (const auto& one : summed.rows) {
+      Entry& entry = entries_[one.row];
+      if (entry.times_written != one.times_written) continue;
+      entry.summed_by = transfer;
+      entry.first_sum = one.first;
+      entry.sum_count = one.count;
     }
     ended_.notify_all();
   }

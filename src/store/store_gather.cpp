@@ -68,7 +68,7 @@ class GatheredRows {
       }
     }
     if (!is_full) device.clear(answers.row(first), rows_.size() * answers.values.row_bytes, stream);
-    if (!moves.empty()) transfer_ = device.copy(moves, store::Direction::out, stream);
+    if (!moves.empty()) transfer_ = device.copy(moves, store::Direction::out, stream, {});
     return true;
   }
   /// Waits for the copies. Throws DeviceError; the leases have ended then, too.

@@ -44,6 +44,9 @@ class StoreReservation::Impl {
     std::vector<std::span<std::byte>> pieces;
     bool is_there() const { return !item.cell.none(); }
     std::uint64_t bytes() const { return item.header.value_bytes; }
+    void add_jobs(std::span<const store::SumPart> sources, store::SumTable& table) const {
+      store::add_jobs(item, pieces, sources, table);
+    }
     static std::string missing(std::size_t row, std::size_t rows) {
       return row >= rows ? "is not among " + std::to_string(rows) + " reserved ones: give a smaller number"
                          : "of a reservation has no memory: there was none, or it was committed or aborted before";
@@ -79,20 +82,21 @@ StoreReservation::~StoreReservation() = default;
 std::size_t StoreReservation::size() const { return impl_ ? impl_->rows.size() : 0; }
 bool StoreReservation::has(std::size_t row) const { return impl_ && impl_->rows.has(row); }
 std::span<const std::span<std::byte>> StoreReservation::pieces(std::size_t row) const {
-  return impl_->rows.require(row).pieces;
+  return impl_->rows.expose(row).pieces;
 }
 StoreTransfer StoreReservation::copy_in(std::span<const StoreSource> parts, void* stream) {
   return impl_->rows.copy(parts, store::Direction::in, stream);
 }
 StoreStatus StoreReservation::commit(std::size_t row) {
-  const StoreStatus status = impl_->rows.take(row, false, [&](const Impl::Row& its) {
-    return impl_->use.change(1, [&](Engine& engine) { return status_of(engine.commit(its.item)); });
-  });
+  const StoreStatus status =
+      impl_->rows.take(row, false, [&](const Impl::Row& its, std::span<const std::uint64_t> sums) {
+        return impl_->use.change(1, [&](Engine& engine) { return status_of(engine.commit(its.item, sums)); });
+      });
   impl_->stays_open.end_row();
   return status;
 }
 void StoreReservation::abort(std::size_t row) {
-  impl_->rows.take(row, true, [&](const Impl::Row& its) {
+  impl_->rows.take(row, true, [&](const Impl::Row& its, const auto&) {
     Impl::give(impl_->use, its);
     return true;
   });
@@ -147,7 +151,7 @@ StoreTransfer StoreLease::copy_out(std::span<const StoreTarget> parts, void* str
   return impl_->rows.copy(parts, store::Direction::out, stream);
 }
 void StoreLease::release(std::size_t row) {
-  impl_->rows.take(row, true, [&](const Impl::Row& its) {
+  impl_->rows.take(row, true, [&](const Impl::Row& its, const auto&) {
     Impl::give(impl_->use, its);
     return true;
   });

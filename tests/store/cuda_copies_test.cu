@@ -143,6 +143,42 @@ TEST_F(StoreCudaCopies, PartsOfAnySizeAndPlace) {
   EXPECT_TRUE(store.check().errors.empty());
 }
 
+TEST_F(StoreCudaCopies, ChecksumsThatTheGpuTakes) {
+  Store store = on_gpu();
+  struct Case {
+    std::size_t rows;
+    std::uint64_t bytes, part;
+    std::size_t skip;
+  };
+  for (const Case& its : {Case{64, 2 << 20, 2 << 20, 0}, Case{64, 1 << 20, 300'000, 0}, Case{100, 200'000, 1 << 20, 4},
+                          Case{40, 5'000'003, 1 << 20, 3}, Case{300, 33'001, 4'096, 8}}) {
+    const std::uint64_t space = (its.bytes + 23) / 8 * 8;
+    Pages pages(its.rows, space);
+    pages.fill(21, nullptr);
+    std::vector<StoreSource> parts;
+    for (std::size_t row = 0; row < its.rows; ++row) {
+      for (std::uint64_t from = 0; from < its.bytes; from += its.part) {
+        parts.push_back({row, from, pages.at(row) + its.skip + from, std::min(its.part, its.bytes - from), true});
+      }
+    }
+    std::shuffle(parts.begin(), parts.end(), std::mt19937_64(3));
+    const gpu::Stream stream;
+    gpu::check(cudaDeviceSynchronize(), "filling");
+    StoreReservation reserved = store.reserve(rows_of(keys(its.rows)), std::vector<std::uint64_t>(its.rows, its.bytes));
+    reserved.copy_in(parts, stream);
+    pages.fill(22, stream);  // after the sums, too
+    for (std::size_t row = 0; row < its.rows; ++row) ASSERT_LE(reserved.commit(row), StoreStatus::updated);
+    EXPECT_EQ(store.check().errors, std::vector<std::string>()) << its.rows << " of " << its.bytes << " bytes";
+    std::vector<std::byte> words(space);
+    const std::string last = store.get("block " + std::to_string(its.rows - 1))->value;
+    for (std::size_t word = 0; word < space / 8; ++word) {
+      const std::uint64_t value = mix(21 + (its.rows - 1) * (space / 8) + word);
+      std::memcpy(words.data() + 8 * word, &value, 8);
+    }
+    EXPECT_EQ(std::memcmp(last.data(), words.data() + its.skip, its.bytes), 0);
+  }
+}
+
 TEST_F(StoreCudaCopies, RowsEndAfterTheirBytes) {
   constexpr std::uint64_t kBytes = 1 << 20;
   Store store = on_gpu(64 << 20);

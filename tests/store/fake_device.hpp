@@ -18,22 +18,26 @@ namespace holdfast::store {
 
 class FakeTransfer final : public Transfer {
  public:
-  FakeTransfer(std::vector<Move> moves, Direction direction, bool fails)
-      : moves_(std::move(moves)), direction_(direction), fails_(fails) {}
+  FakeTransfer(std::vector<Move> moves, Direction direction, SumTable table, bool fails)
+      : moves_(std::move(moves)), direction_(direction), table_(std::move(table)), fails_(fails) {}
   bool poll() override { return done_ || (fails_ && (wait(), false)); }
   void wait() override {
     if (fails_) throw DeviceError("the GPU was lost");
     if (done_) return;
+    for (std::size_t job = 0; job < table_.jobs.size(); ++job) sums_.push_back(sum_job(table_, job));
     for (const Move& move : moves_) {
       direction_ == Direction::in ? std::memcpy(move.cell, move.memory, move.bytes)
                                   : std::memcpy(move.memory, move.cell, move.bytes);
     }
     done_ = true;
   }
+  std::span<const std::uint64_t> sums() const override { return sums_; }
 
  private:
   const std::vector<Move> moves_;
   const Direction direction_;
+  const SumTable table_;
+  std::vector<std::uint64_t> sums_;
   const bool fails_;
   bool done_ = false;
 };
@@ -56,6 +60,7 @@ struct FakeDevice {
   std::map<std::byte*, std::uint64_t> mapped;
   std::string error;             ///< of the next mapping, and from then on
   std::size_t copies = 0;        ///< calls
+  std::size_t sums = 0;          ///< that were asked for
   bool fails = false;            ///< transfers throw
   std::function<void()> during;  ///< called within a call
 };
@@ -68,11 +73,13 @@ class FakeSide final : public DeviceSide {
   }
   void unmap(std::byte* address) noexcept override { FakeDevice::now()->mapped.erase(address); }
   std::string error() const override { return error_; }
-  std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void*) override {
+  std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void*,
+                                 const SumTable& sums) override {
     FakeDevice& device = *FakeDevice::now();
     ++device.copies;
+    device.sums += sums.jobs.size();
     if (device.during) device.during();
-    return std::make_shared<FakeTransfer>(moves, direction, device.fails);
+    return std::make_shared<FakeTransfer>(moves, direction, sums, device.fails);
   }
   void clear(std::byte* memory, std::uint64_t bytes, void*) override { std::memset(memory, 0, bytes); }
 

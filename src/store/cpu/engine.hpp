@@ -152,8 +152,8 @@ class Engine {
   NewItem reserve(const Content& content);
   /// Where its value goes.
   std::vector<std::span<std::byte>> pieces_of(const NewItem& item);
-  /// Gives its key the item, whose value was written.
-  Change commit(NewItem item);
+  /// Gives its key the item, whose value was written. `sums`: of each chunk, or of the item, if they are known (value_sum.hpp).
+  Change commit(NewItem item, std::span<const std::uint64_t> sums = {});
   void abort(const NewItem& item);
   /// An item whose cells are not used again until `end_lease`.
   struct Leased {

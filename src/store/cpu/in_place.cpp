@@ -27,9 +27,17 @@ std::vector<std::span<std::byte>> Engine::pieces_of(const NewItem& item) {
   return pieces;
 }
 
-Change Engine::commit(NewItem item) {
+Change Engine::commit(NewItem item, std::span<const std::uint64_t> sums) {
   Parts parts(*this);
-  sum_item(parts, item);
+  if (sums.empty()) {
+    sum_item(parts, item);
+  } else if (item.header.chunks == 0) {
+    item.sum = sums.front();
+  } else {
+    HOLDFAST_ASSERT(sums.size() == item.header.chunks);
+    item.sum = sum_in(memory_, item.cell.words, item.header);
+    for (const std::uint64_t sum : sums) item.sum = checksum_step(item.sum, sum);
+  }
   const Key key = key_in(item.cell.words, item.header);
   return put(parts, key, item,
              [](const Current& old, Content&) { return old.is_there() ? Change::replaced : Change::inserted; });

@@ -24,10 +24,34 @@ constexpr std::uint64_t kSmall = 32 << 10;
 
 constexpr std::uintptr_t kMappedPage = 2 << 20;
 
+/// Tables that kernels read, and the sums that one writes, in memory of the host.
+struct Tables {
+  Tables(gpu::PinnedMemory& pinned, const std::vector<Move>& small, const SumTable& table)
+      : jobs_at(small.size() * sizeof(Move)),
+        parts_at(jobs_at + table.jobs.size() * sizeof(SumJob)),
+        sums_at(parts_at + table.parts.size() * sizeof(SumPart)),
+        sums(table.jobs.size()) {
+    static_assert(sizeof(Move) % 8 == 0 && sizeof(SumJob) % 8 == 0 && sizeof(SumPart) % 8 == 0);
+    if (sums_at == 0) return;
+    memory = pinned.take(sums_at + 8 * sums);
+    const auto put = [&](std::size_t at, const auto& rows) {
+      if (!rows.empty()) std::memcpy(memory.get() + at, rows.data(), rows.size() * sizeof rows[0]);
+    };
+    put(0, small);
+    put(jobs_at, table.jobs);
+    put(parts_at, table.parts);
+  }
+  template <class T>
+  T* at(std::size_t offset) const {
+    return reinterpret_cast<T*>(memory.get() + offset);
+  }
+  std::size_t jobs_at, parts_at, sums_at, sums;
+  std::shared_ptr<std::byte[]> memory;
+};
+
 class CudaTransfer final : public Transfer {
  public:
-  CudaTransfer(int device, std::shared_ptr<const std::byte[]> table)
-      : device_(device), table_(std::move(table)), ended_(true) {}
+  CudaTransfer(int device, const Tables& tables) : device_(device), tables_(tables), ended_(true) {}
   bool poll() override {
     const gpu::OnDevice on(device_);
     return ended_.passed();
@@ -36,11 +60,14 @@ class CudaTransfer final : public Transfer {
     const gpu::OnDevice on(device_);
     ended_.wait(kDoing);
   }
+  std::span<const std::uint64_t> sums() const override {
+    return {tables_.at<const std::uint64_t>(tables_.sums_at), tables_.sums};
+  }
   gpu::Event& ended() { return ended_; }
 
  private:
   const int device_;
-  const std::shared_ptr<const std::byte[]> table_;  ///< the kernel reads it
+  const Tables tables_;
   gpu::Event ended_;
 };
 
@@ -100,9 +127,9 @@ std::string CudaSide::error() const {
   return error_;
 }
 
-const gpu::Stream& CudaSide::stream_of(int device, Direction direction) {
+const gpu::Stream& CudaSide::stream_of(int device, Use use) {
   const std::lock_guard guard(mutex_);
-  auto& stream = streams_[device][static_cast<unsigned>(direction)];
+  auto& stream = streams_[device][static_cast<unsigned>(use)];
   if (!stream) stream = std::make_unique<gpu::Stream>();
   return *stream;
 }
@@ -136,33 +163,38 @@ void CudaSide::clear(std::byte* memory, std::uint64_t bytes, void* stream) {
   gpu::check(cudaMemsetAsync(memory, 0, bytes, static_cast<cudaStream_t>(stream)), kDoing);
 }
 
-std::shared_ptr<Transfer> CudaSide::copy(const std::vector<Move>& moves, Direction direction, void* stream) {
+std::shared_ptr<Transfer> CudaSide::copy(const std::vector<Move>& moves, Direction direction, void* stream,
+                                         const SumTable& sums) {
   const int device = gpu_of(moves);
   const gpu::OnDevice on(device);
   auto* const its = static_cast<cudaStream_t>(stream);
   require_usable(its, device);
+  const bool is_in = direction == Direction::in;
   const Cut cut = this->cut(moves, direction);
-  std::shared_ptr<std::byte[]> table;
-  if (!cut.small.empty()) {
-    table = pinned_->take(cut.small.size() * sizeof(Move));
-    std::memcpy(table.get(), cut.small.data(), cut.small.size() * sizeof(Move));
-  }
-  const auto transfer = std::make_shared<CudaTransfer>(device, table);
+  const Tables tables(*pinned_, cut.small, sums);
+  const auto transfer = std::make_shared<CudaTransfer>(device, tables);
   // The legacy default stream takes no batches, and would order the copies among those of all streams.
   const bool has_stream = its != nullptr && its != cudaStreamLegacy;
-  const cudaStream_t copying = has_stream ? its : static_cast<cudaStream_t>(stream_of(device, direction));
-  gpu::Event begun;
+  const cudaStream_t copying = has_stream ? its : stream_of(device, is_in ? Use::copies_in : Use::copies_out);
+  const cudaStream_t summing = sums.jobs.empty() ? copying : stream_of(device, Use::sums);
+  gpu::Event begun, summed;
   try {
-    if (!has_stream) {
-      begun.record(its);
-      begun.hold(copying);
+    begun.record(its);
+    if (!has_stream) begun.hold(copying);
+    if (summing != copying) {
+      begun.hold(summing);
+      take_sums(tables.at<SumJob>(tables.jobs_at), tables.sums, tables.at<SumPart>(tables.parts_at),
+                tables.at<std::uint64_t>(tables.sums_at), summing);
+      summed.record(summing);
     }
-    move_small(reinterpret_cast<const Move*>(table.get()), cut.small.size(), direction, copying);
-    gpu::enqueue(cut.large, direction == Direction::in ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, copying);
+    move_small(tables.at<Move>(0), cut.small.size(), direction, copying);
+    gpu::enqueue(cut.large, is_in ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, copying);
+    if (summing != copying) summed.hold(copying);
     transfer->ended().record(copying);
     if (!has_stream) transfer->ended().hold(its);
   } catch (...) {
     static_cast<void>(cudaStreamSynchronize(copying));  // none is under way
+    static_cast<void>(cudaStreamSynchronize(summing));
     throw;
   }
   return transfer;

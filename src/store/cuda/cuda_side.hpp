@@ -23,7 +23,8 @@ class CudaSide final : public DeviceSide {
   void map(std::byte* address, std::uint64_t bytes, bool read_only) noexcept override;
   void unmap(std::byte* address) noexcept override;
   std::string error() const override;
-  std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void* stream) override;
+  std::shared_ptr<Transfer> copy(const std::vector<Move>& moves, Direction direction, void* stream,
+                                 const SumTable& sums) override;
   void clear(std::byte* memory, std::uint64_t bytes, void* stream) override;
 
  private:
@@ -33,17 +34,21 @@ class CudaSide final : public DeviceSide {
     std::vector<Move> small;
   };
   Cut cut(const std::vector<Move>& moves, Direction direction) const;
-  const gpu::Stream& stream_of(int device, Direction direction);
+  enum class Use : std::uint8_t { copies_in, copies_out, sums };
+  const gpu::Stream& stream_of(int device, Use use);
 
   mutable std::mutex mutex_;
   gpu::HostRanges ranges_;
   std::map<std::byte*, std::uint64_t> mapped_;  ///< bytes, by address
   std::string error_;
-  std::map<int, std::array<std::unique_ptr<gpu::Stream>, 2>> streams_;  ///< by GPU, then by direction
+  std::map<int, std::array<std::unique_ptr<gpu::Stream>, 3>> streams_;  ///< by GPU, then by use
   const std::shared_ptr<gpu::PinnedMemory> pinned_ = std::make_shared<gpu::PinnedMemory>();
 };
 
 /// Moves `count` small pieces, of a table that the GPU reads, by a kernel.
 void move_small(const Move* moves, std::size_t count, Direction direction, cudaStream_t stream);
+
+/// Writes the sum of each job, all in memory that the GPU reads and writes.
+void take_sums(const SumJob* jobs, std::size_t count, const SumPart* parts, std::uint64_t* sums, cudaStream_t stream);
 
 }  // namespace holdfast::store::cuda

@@ -134,21 +134,34 @@ HOLDFAST_BOTH inline std::uint64_t padded_word(const std::byte* from, std::uint6
   return word;
 }
 
-/// A sum of `word(i)` for all i < `words`. Of many words, eight sums run side by side.
-template <class Word>
-HOLDFAST_BOTH std::uint64_t sum_of(std::uint64_t words, const Word& word) {
-  constexpr unsigned kLanes = 8;
-  std::uint64_t sum = words;
-  std::uint64_t at = 0;
-  if (words >= 8 * kLanes) {
-    std::uint64_t lanes[kLanes] = {1, 2, 3, 4, 5, 6, 7, 8};
-    for (; at + kLanes <= words; at += kLanes) {
-      for (unsigned lane = 0; lane < kLanes; ++lane) lanes[lane] = checksum_step(lanes[lane], word(at + lane));
-    }
-    for (const std::uint64_t lane : lanes) sum = checksum_step(sum, lane);
-  }
+/// Words that are summed come in lanes, if they are many: word i in lane i % kSumLanes, whose sums run side by side.
+inline constexpr unsigned kSumLanes = 8;
+HOLDFAST_BOTH constexpr std::uint64_t words_in_lanes(std::uint64_t words) {
+  return words >= 8 * kSumLanes ? words / kSumLanes * kSumLanes : 0;
+}
+HOLDFAST_BOTH constexpr std::uint64_t first_of_lane(unsigned lane) { return lane + 1; }
+
+/// The sum of `words` words, of the sums `lane(number)` and of the words behind the lanes, `word(i)`.
+template <class Lane, class Word>
+HOLDFAST_BOTH std::uint64_t join_lanes(std::uint64_t words, const Lane& lane, const Word& word) {
+  std::uint64_t sum = words, at = words_in_lanes(words);
+  for (unsigned i = 0; at != 0 && i < kSumLanes; ++i) sum = checksum_step(sum, lane(i));
   for (; at < words; ++at) sum = checksum_step(sum, word(at));
   return sum;
+}
+
+/// A sum of `word(i)` for all i < `words`.
+template <class Word>
+HOLDFAST_BOTH std::uint64_t sum_of(std::uint64_t words, const Word& word) {
+  const std::uint64_t in_lanes = words_in_lanes(words);
+  if (in_lanes == 0) return join_lanes(words, first_of_lane, word);
+  std::uint64_t lanes[kSumLanes] = {1, 2, 3, 4, 5, 6, 7, 8};
+  static_assert(first_of_lane(kSumLanes - 1) == 8);
+  for (std::uint64_t at = 0; at < in_lanes; at += kSumLanes) {
+    for (unsigned lane = 0; lane < kSumLanes; ++lane) lanes[lane] = checksum_step(lanes[lane], word(at + lane));
+  }
+  return join_lanes(
+      words, [&](unsigned lane) { return lanes[lane]; }, word);
 }
 
 /// The checksum of an item: of its number, its header without the checksum, and the sum of all that follows it.
