@@ -109,7 +109,7 @@ void measure(const Setup& setup, const Case& its, const Distribution& distributi
   for (unsigned i = 0; i < setup.threads; ++i) {
     clients.push_back(std::make_unique<Client>(setup, its, distribution, i + 1));
   }
-  StorePipeline pipeline(store, {.mode = its.mode, .workers = setup.pairs, .callers = setup.threads});
+  StorePipeline pipeline(store, {.mode = its.mode, .callers = setup.threads});
   const std::uint64_t batches = std::max<std::uint64_t>(4 * kUnderWay, setup.items / setup.threads / kRows);
   const double seconds = together(setup.threads, [&](unsigned thread) {
     StoreCaller caller = pipeline.caller();
@@ -172,7 +172,6 @@ Json pipeline(const Setup& setup) {
           {"items", setup.items},
           {"index", setup.index},
           {"threads", setup.threads},
-          {"pairs", setup.pairs},
           {"batch", std::uint64_t{kRows}},
           {"under_way", std::uint64_t{kUnderWay}},
           {"rows", rows}};

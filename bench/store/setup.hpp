@@ -18,7 +18,6 @@ struct Setup {
   unsigned threads = 2;
   unsigned repetitions = 5;
   std::string index = "cpu", sets = "abcd";
-  unsigned pairs = 1;
   std::uint64_t blocks = 4'096, block_bytes = 2 << 20;
 
   void take(CLI::App& app);

@@ -1,5 +1,5 @@
-// store_pipeline.hpp: requests of many kinds to a store, executed together, so that their memory accesses overlap (Mega-KV §5 and §6): by the thread that
-// submits them, or by threads of the pipeline while callers continue.
+// store_pipeline.hpp: requests of many kinds to a store, executed together, so that their memory accesses overlap (Mega-KV §5 and §6). The threads that
+// submit requests execute them.
 //
 //   holdfast::StorePipeline pipeline(store);
 //   holdfast::StoreCaller caller = pipeline.caller();                   // one for each thread
@@ -78,7 +78,7 @@ class StoreBatch {
   std::size_t add(const StoreRequest& request);
   /// Removes requests and answers; their memory is used again. Throws as `add`.
   void clear();
-  /// Sets what is called when every row has its answer, just before the batch is done, by the thread that executed it: it may read answers, but
+  /// Sets what is called when every row has its answer, just before the batch is done, by a thread that submits, polls or waits: it may read answers, but
   /// must neither wait nor use the batch's caller. What it throws, `answer` throws. Throws as `add`.
   void on_done(std::function<void(const StoreBatch&)> callback);
 
@@ -118,29 +118,26 @@ class StoreBatch {
 class StoreDurability {
  public:
   virtual ~StoreDurability() = default;
-  /// Every change with a sequence number up to it is durable. Called by all threads of a pipeline; does not decrease, and throws nothing.
+  /// Every change with a sequence number up to it is durable. Called by all callers' threads; does not decrease, and throws nothing.
   virtual std::uint64_t durable() const = 0;
 };
 
 enum class StoreMode : std::uint8_t {
-  /// The thread that submits a batch executes it, before `submit` returns. Answers that wait for a StoreDurability are released in later calls of
-  /// `submit` and `wait`.
-  direct,
-  /// One thread collects requests in cycles and searches the index for all reads of a cycle at once; another one executes them meanwhile. A read is done
-  /// within three cycles, a change within five.
+  direct,  ///< a batch is executed when it is submitted
+  /// The index is searched for all reads of a cycle at once, while those of the cycle before are answered. A read is done within three cycles, a
+  /// change within five, as long as the caller submits, polls or waits in each. For an index on a GPU.
   staged
 };
 
 struct StorePipelineOptions {
   StoreMode mode = StoreMode::direct;
-  unsigned workers = 1;   ///< staged: pairs of threads that execute requests, 1 to 1,024
   unsigned callers = 64;  ///< that exist at a time, at most 65,536
   unsigned pending = 64;  ///< batches of a caller that are not done, at most; more wait in `submit`. 1 to 65,536
   /// An answer is released when what it shows is durable by this: the answer of a change, or of a key that has no item, when all that was changed
   /// before it is; that of a read when the item is. It lives as long as the pipeline. Null: at once.
   const StoreDurability* durability = nullptr;
-  /// Staged: microseconds of a cycle, up to a second. 0: as short as `rate` requests a second in each pair of threads allow, `reads` of them reads,
-  /// by Mega-KV's equation 2, with the times of the index measured at the start.
+  /// Staged: microseconds of a cycle, up to a second. 0: as short as `rate` requests a second of each caller allow, `reads` of them reads, by
+  /// Mega-KV's equation 2, with the times of the index measured at the start.
   double cycle_us = 0;
   double rate = 0;  ///< 0: half of the highest rate for which there is a cycle
   double reads = 0.95;
@@ -148,7 +145,7 @@ struct StorePipelineOptions {
 
 struct StorePipelineStats {
   double cycle_us = 0;       ///< 0: it is direct
-  std::uint64_t cycles = 0;  ///< of the first pair of threads, since the start
+  std::uint64_t cycles = 0;  ///< of all callers, since the start
 };
 
 /// Submits batches. Those of one caller are executed in the order in which they were submitted; they may be done in another. Movable. One thread at a
@@ -164,7 +161,9 @@ class StoreCaller {
   void submit(StoreBatch& batch);
   /// The same, but returns false instead of waiting.
   bool try_submit(StoreBatch& batch);
-  /// Waits until a batch that was submitted by this caller is done.
+  /// Executes what is due, and releases answers: for a caller that has nothing to submit, and other work than to wait.
+  void poll();
+  /// Executes until a batch that was submitted by this caller is done.
   void wait(const StoreBatch& batch) const;
 
  private:
@@ -178,7 +177,7 @@ class StoreCaller {
 /// closed meanwhile answers ObjectClosed. Thread-safe.
 class StorePipeline {
  public:
-  /// Throws InvalidArgument, ObjectClosed, SystemError (no threads).
+  /// Throws InvalidArgument, ObjectClosed.
   explicit StorePipeline(Store& store, const StorePipelineOptions& options = {});
   ~StorePipeline();  ///< closes it
   StorePipeline(const StorePipeline&) = delete;
@@ -186,7 +185,7 @@ class StorePipeline {
 
   /// Throws ObjectClosed, InvalidArgument (there are as many as the options say).
   StoreCaller caller();
-  /// Takes no more batches, waits until the submitted ones are done, and ends its threads. Idempotent.
+  /// Takes no more batches, and executes the submitted ones until they are done. Idempotent.
   void close();
   bool is_open() const;
   StorePipelineStats stats() const;

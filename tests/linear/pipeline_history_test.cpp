@@ -60,9 +60,9 @@ void run_in_batches(const StorePipelineOptions& options) {
   store::StandIn::calls_left = -1;
 }
 TEST(PipelineHistory, InBatches) { run_in_batches({}); }
-TEST(PipelineHistory, StagedInBatches) { run_in_batches({.mode = StoreMode::staged, .workers = 2, .cycle_us = 20}); }
+TEST(PipelineHistory, StagedInBatches) { run_in_batches({.mode = StoreMode::staged, .cycle_us = 20}); }
 #endif
-TEST(PipelineHistory, Staged) { run_histories({.mode = StoreMode::staged, .workers = 2, .cycle_us = 20}); }
+TEST(PipelineHistory, Staged) { run_histories({.mode = StoreMode::staged, .cycle_us = 20}); }
 
 }  // namespace
 }  // namespace holdfast::test::linear

@@ -110,7 +110,7 @@ void kill_pipelines(const Way& way) {
 }
 
 TEST(PipelineKill, Direct) { kill_pipelines({{.pending = 2}, 500}); }
-TEST(PipelineKill, Staged) { kill_pipelines({{.mode = StoreMode::staged, .workers = 2, .cycle_us = 20}, 2000}); }
+TEST(PipelineKill, Staged) { kill_pipelines({{.mode = StoreMode::staged, .cycle_us = 20}, 2000}); }
 TEST(PipelineKill, AnswersThatAJournalHolds) {
   kill_pipelines({{}, 2000, true});
   kill_pipelines({{.mode = StoreMode::staged, .cycle_us = 20}, 3000, true});

@@ -16,7 +16,7 @@ namespace {
 TEST_P(StorePipelineTest, WhatWasSubmittedIsAnsweredWhenItCloses) {
   store_.set("n", "0");
   Lagging source;
-  StorePipeline pipeline(store_, with({.workers = 2, .durability = &source}));
+  StorePipeline pipeline(store_, with({.durability = &source}));
   StoreCaller caller = pipeline.caller();
   struct Submitted {
     StoreCaller caller;
@@ -28,7 +28,7 @@ TEST_P(StorePipelineTest, WhatWasSubmittedIsAnsweredWhenItCloses) {
     for (int i = 0; i < 100; ++i) batch.add({.op = StoreOp::increment, .key = "n", .number = 1});
     submitted->caller.submit(batch);
   }
-  while (store_.get("n")->value != "2000") std::this_thread::yield();  // all are executed, and wait for their release
+  while (store_.get("n")->value != "2000") submitted->caller.poll();  // all are executed, and wait for their release
   std::thread closing([&] { pipeline.close(); });
   while (pipeline.is_open()) std::this_thread::yield();
   StoreBatch late;

@@ -6,7 +6,7 @@
 #include "core/clock.hpp"
 #include "core/random.hpp"
 #include "holdfast/error.hpp"
-#include "store/pipeline/staged.hpp"
+#include "store/pipeline/executor.hpp"
 
 namespace holdfast::store::pipeline {
 
@@ -42,7 +42,7 @@ double least_cycle_us(const BatchTime& search, const BatchTime& change, double r
   const double left = rate == 0 ? 1 : 2 - 2 * search.k * reads * per_us - 2 * change.k * (1 - reads) * per_us;
   if (left > 0) return (2 * search.b + change.b) / left;
   throw InvalidArgument("the index cannot answer " + std::to_string(rate) +
-                        " requests a second in cycles of any length: give a lower rate, or more workers");
+                        " requests a second in cycles of any length: give a lower rate, or more callers");
 }
 
 double measured_cycle_us(Shared& shared, double rate, double reads) {

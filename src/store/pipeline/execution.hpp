@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "store/cpu/together.hpp"
-#include "store/pipeline/sources.hpp"
+#include "store/pipeline/shared.hpp"
 
 namespace holdfast::store::pipeline {
 

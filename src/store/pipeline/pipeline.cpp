@@ -1,25 +1,21 @@
-// pipeline.cpp: the public pipeline: batches, callers, and the threads that answer them.
+// pipeline.cpp: the public pipeline: batches and callers.
 #include <mutex>
 #include <string>
-#include <thread>
 
-#include "store/pipeline/direct.hpp"
-#include "store/pipeline/staged.hpp"
+#include "store/pipeline/executor.hpp"
 #include "store/store_impl.hpp"
-#include "threads/thread_group.hpp"
 
 namespace holdfast {
 
-using store::pipeline::Direct;
 using store::pipeline::Execution;
+using store::pipeline::Executor;
 using store::pipeline::Queue;
 using store::pipeline::Shared;
-using store::pipeline::Staged;
 
 namespace {
 
 constexpr double kMostCycle = 1e6;
-constexpr unsigned kMostWorkers = 1024, kMostCallers = 65'536, kMostPending = 65'536;
+constexpr unsigned kMostCallers = 65'536, kMostPending = 65'536;
 
 void require_between(const char* what, unsigned given, unsigned most) {
   if (given >= 1 && given <= most) return;
@@ -94,32 +90,16 @@ std::byte* StoreBatch::take(std::size_t at, std::size_t bytes) {
 class StorePipeline::Impl {
  public:
   Impl(std::shared_ptr<Store::Impl> its_store, const StorePipelineOptions& options)
-      : store(std::move(its_store)), shared{store->use(), options.durability, {}} {
-    require_between("workers", options.workers, kMostWorkers);
+      : store(std::move(its_store)),
+        shared{store->use(), options.durability, options.mode == StoreMode::staged},
+        most(options.callers),
+        pending(options.pending) {
     require_between("callers", options.callers, kMostCallers);
     require_between("pending batches", options.pending, kMostPending);
     require_open();
-    shared.queues.resize(options.callers);
-    for (auto& queue : shared.queues) queue = std::make_unique<Queue>(options.pending);
-    in_use.resize(options.callers);
-    if (options.mode == StoreMode::direct) {
-      for (const auto& queue : shared.queues) {
-        direct.push_back(std::make_unique<Direct>(shared, *queue));
-        queue->execute_by(direct.back().get());
-      }
-      return;
-    }
+    if (!shared.is_staged) return;
     cycle_us = cycle_of(options);
-    for (unsigned i = 0; i < options.workers; ++i) {
-      staged.push_back(std::make_unique<Staged>(shared, i, options.workers, cycle_us));
-    }
-    constexpr unsigned kEach = Staged::kThreads;
-    const std::string why =
-        threads->start_numbered(kEach * options.workers, [this](unsigned i) { staged[i / kEach]->run(i % kEach); });
-    if (why.empty()) return;
-    close();
-    throw SystemError(store->path + ": a pipeline cannot start " + std::to_string(kEach * options.workers) +
-                      " threads: " + why + "; give fewer workers, or raise the limit of threads (ulimit -u)");
+    shared.cycle = std::chrono::nanoseconds(static_cast<std::int64_t>(cycle_us * 1000));
   }
   ~Impl() { close(); }
 
@@ -128,39 +108,37 @@ class StorePipeline::Impl {
     if (shared.closing.load()) throw ObjectClosed("the pipeline of " + store->path + " is closed: make another one");
   }
   void close() {
-    if (!process.is_this()) {  // its threads are the parent's
-      static_cast<void>(threads.release());
-      return;
-    }
-    const std::lock_guard lock(closing);
     shared.closing.store(true);
-    for (const auto& pair : staged) pair->bell().ring();
-    threads->join();
-    for (std::size_t i = 0; i < direct.size(); ++i) {
-      for (; !shared.queues[i]->is_over(); std::this_thread::sleep_for(Queue::kLook)) direct[i]->execute();
-    }
+    const std::lock_guard lock(mutex);
+    for (const auto& source : sources) source->queue.finish();
   }
-  unsigned take_queue() {
-    const std::lock_guard lock(callers);
-    for (unsigned i = 0; i < in_use.size(); ++i) {
-      if (in_use[i]) continue;
-      in_use[i] = true;
-      shared.used.store(std::max(shared.used.load(), i + 1));
-      return i;
+
+  struct Source {
+    Source(Shared& shared, unsigned pending) : queue(pending), executor(shared, queue) {}
+    Queue queue;
+    Executor executor;
+    bool in_use = true;  ///< it has a caller
+  };
+  Source& take_source() {
+    const std::lock_guard lock(mutex);
+    for (const auto& source : sources) {
+      if (!source->in_use) return source->in_use = true, *source;
     }
-    throw InvalidArgument("the pipeline of " + store->path + " has " + std::to_string(in_use.size()) +
-                          " callers: end one, or give more `callers`");
+    if (sources.size() == most) {
+      throw InvalidArgument("the pipeline of " + store->path + " has " + std::to_string(most) +
+                            " callers: end one, or give more `callers`");
+    }
+    sources.push_back(std::make_unique<Source>(shared, pending));
+    return *sources.back();
   }
-  void give_queue(unsigned queue) {
-    const std::lock_guard lock(callers);
-    in_use[queue] = false;
+  void give_source(Source& source) {
+    const std::lock_guard lock(mutex);
+    source.in_use = false;
   }
 
   const std::shared_ptr<Store::Impl> store;
-  const system::OwningProcess process;
   Shared shared;
-  std::vector<std::unique_ptr<Direct>> direct;  ///< of each queue, in direct mode
-  std::vector<std::unique_ptr<Staged>> staged;
+  const unsigned most, pending;
   double cycle_us = 0;
 
  private:
@@ -178,9 +156,8 @@ class StorePipeline::Impl {
     return store::pipeline::measured_cycle_us(shared, options.rate, options.reads);
   }
 
-  std::mutex closing, callers;
-  std::vector<bool> in_use;  ///< queues that have a caller
-  std::unique_ptr<threads::ThreadGroup> threads = std::make_unique<threads::ThreadGroup>();
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Source>> sources;
 };
 
 StorePipeline::StorePipeline(Store& store, const StorePipelineOptions& options)
@@ -188,7 +165,7 @@ StorePipeline::StorePipeline(Store& store, const StorePipelineOptions& options)
 StorePipeline::~StorePipeline() { close(); }
 void StorePipeline::close() { impl_->close(); }
 StorePipelineStats StorePipeline::stats() const {
-  return {impl_->cycle_us, impl_->staged.empty() ? 0 : impl_->staged.front()->cycles()};
+  return {impl_->cycle_us, impl_->shared.cycles.load(std::memory_order_relaxed)};
 }
 bool StorePipeline::is_open() const { return !impl_->shared.closing.load() && impl_->store->is_open(); }
 
@@ -196,15 +173,14 @@ class StoreCaller::Impl {
  public:
   explicit Impl(std::shared_ptr<StorePipeline::Impl> its_pipeline)
       : pipeline(std::move(its_pipeline)),
-        number(pipeline->take_queue()),
-        queue(*pipeline->shared.queues[number]),
-        direct(pipeline->direct.empty() ? nullptr : pipeline->direct[number].get()),
-        staged(direct != nullptr ? nullptr : pipeline->staged[number % pipeline->staged.size()].get()) {}
+        source(pipeline->take_source()),
+        queue(source.queue),
+        executor(source.executor) {}
   ~Impl() {
     for (std::uint32_t done = queue.done(); queue.is_here() && done != queue.submitted(); done = queue.done()) {
       queue.wait(done);
     }
-    pipeline->give_queue(number);
+    pipeline->give_source(source);
   }
 
   void require_valid(const StoreBatch& batch) const {
@@ -231,8 +207,7 @@ class StoreCaller::Impl {
     const bool pushed = open && !is_empty && queue.push(batch);
     queue.leave();
     if (open && is_empty) Execution::end(batch);
-    if (pushed && direct != nullptr) direct->execute();
-    if (pushed && staged != nullptr) staged->bell().ring();
+    if (pushed) executor.execute(false);
     if (pushed || (open && is_empty)) return true;
     Execution::take_back(batch);
     pipeline->require_open();
@@ -240,10 +215,9 @@ class StoreCaller::Impl {
   }
 
   const std::shared_ptr<StorePipeline::Impl> pipeline;
-  const unsigned number;
+  StorePipeline::Impl::Source& source;
   Queue& queue;
-  Direct* const direct;  ///< null: staged
-  Staged* const staged;
+  Executor& executor;
 };
 
 StoreCaller StorePipeline::caller() {
@@ -270,11 +244,15 @@ void StoreCaller::submit(StoreBatch& batch) {
   }
 }
 
+void StoreCaller::poll() {
+  if (impl_->queue.is_here()) impl_->executor.execute(false);
+}
+
 void StoreCaller::wait(const StoreBatch& batch) const {
   if (batch.queue_ != &impl_->queue) {
     throw InvalidArgument("this caller has not submitted the batch: wait for it with the caller that did");
   }
-  for (;;) {  // ends: a pipeline, when it closes too, answers what was submitted
+  for (;;) {  // ends: what was submitted is executed here
     const std::uint32_t done = impl_->queue.done();
     if (batch.state_.load(std::memory_order_acquire) == StoreBatch::State::done || !impl_->queue.is_here()) return;
     impl_->queue.wait(done);

@@ -79,6 +79,7 @@ const std::map<std::string, Methods> kNoCall = {
       "StoreBatch::size",
       "StoreBatch::is_done",
       "StoreBatch::answer",
+      "StoreCaller::poll",
       "StoreCaller::wait",
       "StorePipeline::caller",
       "StorePipeline::close",

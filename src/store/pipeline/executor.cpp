@@ -1,0 +1,91 @@
+// executor.cpp: the cycles of one caller.
+#include "store/pipeline/executor.hpp"
+
+#include <thread>
+
+#include "core/hash.hpp"
+#include "holdfast/error.hpp"
+
+namespace holdfast::store::pipeline {
+
+constexpr auto kLook = std::chrono::microseconds(20);  // between questions whether changes are durable
+
+std::uint32_t Marks::of(std::span<const std::byte> key) {
+  const auto word = [&](std::uint64_t i) { return padded_word(key.data(), key.size(), i); };
+  return static_cast<std::uint32_t>(hash_bytes(key.size(), 0, word) >> (64 - kBits));
+}
+
+bool Executor::execute(bool waits) {
+  const std::lock_guard lock(mutex_);
+  while (StoreBatch* const batch = queue_.take()) {
+    if (is_idle() && shared_.is_staged) end_ = Clock::now() + shared_.cycle;
+    for (std::size_t row = 0, rows = batch->size(); row < rows; ++row) {
+      receive({batch, row});
+      if (received_->reads.size() + changes_.size() >= kRows) next_cycle();
+    }
+  }
+  if (!is_idle() && (waits || !shared_.is_staged || Clock::now() >= end_)) next_cycle();
+  execution_.release();
+  return !is_idle();
+}
+
+/// A read of a key that the caller changes waits with the changes, for it sees its own.
+void Executor::receive(const Item& item) {
+  const bool reads = Execution::reads(item);
+  const std::uint32_t mark = !reads || marks_.any() ? Marks::of(Keys{{&item, 1}}[0]) : 0;
+  if (reads && !(marks_.any() && marks_.has(mark))) return received_->reads.push_back(item);
+  changes_.push_back(item);
+  change_marks_.push_back(mark);
+  marks_.add(mark);
+}
+
+void Executor::next_cycle() {
+  const bool staged = shared_.is_staged;
+  if (staged) shared_.cycles.fetch_add(1, std::memory_order_relaxed);
+  if (++cycles_ % 2 == 0 || !staged) {
+    std::swap(received_->changes, changes_);
+    std::swap(received_->marks, change_marks_);
+  }
+  look_up(*received_);
+  if (staged) std::swap(received_, searched_);
+  answer(*received_);
+  if (staged) end_ = Clock::now() + shared_.cycle;
+}
+
+/// Searches the index. If that fails, the execution meets the same error, or searches itself.
+void Executor::look_up(Buffer& buffer) {
+  buffer.looked_up = false;
+  if (buffer.reads.empty()) return;
+  try {
+    buffer.looked_up = shared_.store.search([&](cpu::Engine& engine) {
+      buffer.lookup.look_up(engine, Keys{buffer.reads}, buffer.reads.size());
+      return true;
+    });
+  } catch (const std::exception&) {
+    buffer.looked_up = false;
+  }
+}
+
+void Executor::answer(Buffer& buffer) {
+  if (!buffer.reads.empty()) execution_.run(buffer.reads, buffer.looked_up ? &buffer.lookup : nullptr);
+  execution_.release();
+  if (!buffer.changes.empty()) execution_.run(buffer.changes);
+  for (const std::uint32_t mark : buffer.marks) marks_.remove(mark);
+  buffer.marks.clear();
+}
+
+void Queue::wait(std::uint32_t done) const {
+  while (is_here()) {  // ends: changes become durable at some time
+    const bool more = executor_->execute(true);
+    if (this->done() != done) return;
+    if (!more) std::this_thread::sleep_for(kLook);
+  }
+}
+
+void Queue::finish() const {
+  while (is_here() && (inside_.load() || done() != submitted_.load())) {
+    if (!executor_->execute(true)) std::this_thread::sleep_for(kLook);
+  }
+}
+
+}  // namespace holdfast::store::pipeline
