@@ -118,6 +118,25 @@ TEST_P(GpuIndex, IsFilledByThreadsThatTakeParts) {
   }
 }
 
+TEST_P(GpuIndex, SmallSearchesAreUnderWaySideBySide) {
+  CudaIndex index({.capacity = 2000, .overlaps = GetParam()});
+  Batch batch = inserts(0, 1000);
+  exchange(index, batch);
+  std::vector<std::unique_ptr<Searching>> searches;
+  for (int i = 0; i < 3; ++i) searches.push_back(index.searching());
+  for (std::size_t round = 1; round <= 3; ++round) {
+    for (std::size_t i = 0; i < 3; ++i) searches[i]->begin(std::span(batch.hashes).subspan(100 * i, 300 * round));
+    for (std::size_t i = 0; i < 3; ++i) {
+      std::vector<Location> found(300 * round);
+      searches[i]->finish(found);
+      for (std::size_t row = 0; row < found.size(); ++row) ASSERT_EQ(found[row], batch.locations[100 * i + row]);
+    }
+  }
+  searches[0]->begin(batch.hashes);  // ends with its batch under way
+  searches[1]->begin({});
+  searches[1]->finish({});
+}
+
 /// Batches of several pieces, of which the last is not full.
 TEST_P(GpuIndex, BatchesOfSeveralPieces) {
   constexpr std::uint64_t kRows = 5 * cuda::LinkStage::kPieceRows + 7;

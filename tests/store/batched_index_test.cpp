@@ -109,6 +109,49 @@ TEST_F(BatchedIndex, KeysOfOneSignatureAreChangedTogether) {
   EXPECT_EQ(engine.size(), 60u);
 }
 
+/// A search in two steps, between which the index may fail.
+TEST_F(BatchedIndex, SearchesInTwoSteps) {
+  for (const std::int64_t fails_at : {-1, 0}) {
+    for (const bool fails_between : {false, true}) {
+      StandIn::calls_left = -1;
+      Heap heap(4);
+      Engine engine(mapped(heap), {}, options());
+      std::vector<std::string> texts;
+      for (int i = 0; i < 100; ++i) texts.push_back("key " + std::to_string(i));
+      const Strings keys(std::vector<std::string>(texts.begin(), texts.begin() + 60)), all(texts);
+      set_rows_of_engine(engine, keys, keys);
+      Engine::Lookup lookup;
+      for (int round = 0; round < 3; ++round) {
+        lookup.begin(engine, engine_rows(all), all.size());
+        if (fails_between) {
+          StandIn::calls_left = fails_at;
+          EXPECT_EQ(get(engine, "key 1"), "key 1");
+        }
+        StandIn::calls_left = fails_at;
+        lookup.finish();
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+          const auto any = [](const Header&, State, std::uint64_t, const Cell&) { return true; };
+          ASSERT_EQ(lookup.read_in_order(i, bytes_of(texts[i]), any), i < 60) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(BatchedIndex, AnEngineMayEndAmidASearch) {
+  Heap heap(4);
+  const Strings keys(std::vector<std::string>{"a", "b"});
+  Engine::Lookup lookup, ends;
+  for (int round = 0; round < 3; ++round) {
+    const auto engine = std::make_unique<Engine>(mapped(heap), pool::Persist(), options());
+    set_rows_of_engine(*engine, keys, keys);
+    lookup.begin(*engine, engine_rows(keys), 2);
+    lookup.finish();
+    lookup.begin(*engine, engine_rows(keys), 2);
+    if (round == 2) ends.begin(*engine, engine_rows(keys), 2);
+  }
+}
+
 /// Replaced cells are free at the end of a round: a batch on a full heap makes more rounds.
 TEST_F(BatchedIndex, AFullHeapTakesWhatReplaces) {
   Heap heap(2);

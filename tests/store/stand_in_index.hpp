@@ -30,6 +30,9 @@ class StandInIndex final : public cuckoo::AnyIndex {
       index_.search(hashes.subspan(from, rows), locations.subspan(from, rows));
     });
   }
+  std::unique_ptr<cuckoo::Searching> searching() const override {
+    return std::make_unique<cuckoo::SearchingLater<StandInIndex>>(*this);
+  }
   void candidates(std::span<const cuckoo::Hash> hashes, std::span<cuckoo::Candidates> lists) const override {
     run(hashes.size(), [&](std::size_t from, std::size_t rows) {
       index_.candidates(hashes.subspan(from, rows), lists.subspan(from, rows));

@@ -105,6 +105,21 @@ void EngineIndex::search_otherwise(std::span<const cuckoo::Hash> hashes, std::sp
   cpu_->search(hashes, locations);
 }
 
+void EngineIndex::Searching::begin(std::span<const cuckoo::Hash> hashes) {
+  hashes_ = hashes;
+  is_begun_ = !index_.is_direct() && index_.by_other([&](cuckoo::AnyIndex& index) {
+    if (!other_) other_ = index.searching();
+    other_->begin(hashes);
+  });
+}
+
+/// If the other index has failed meanwhile, the CPU's is searched.
+void EngineIndex::Searching::finish(std::span<cuckoo::Location> locations) {
+  const auto finish = [&](cuckoo::AnyIndex&) { other_->finish(locations); };
+  if (is_begun_ && index_.by_other(finish)) return;
+  index_.search(hashes_, locations);
+}
+
 void EngineIndex::candidates_otherwise(std::span<const cuckoo::Hash> hashes, std::span<cuckoo::Candidates> lists) {
   if (by_other([&](cuckoo::AnyIndex& index) { index.candidates(hashes, lists); })) return;
   cpu_->candidates(hashes, lists);

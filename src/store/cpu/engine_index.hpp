@@ -46,6 +46,19 @@ class EngineIndex {
     if (is_direct()) return cpu_->search(hashes, locations);
     search_otherwise(hashes, locations);
   }
+  /// Batches of searches in two steps (cuckoo::Searching). The hashes stay until `finish`.
+  class Searching {
+   public:
+    explicit Searching(EngineIndex& index) : index_(index) {}
+    void begin(std::span<const cuckoo::Hash> hashes);
+    void finish(std::span<cuckoo::Location> locations);
+
+   private:
+    EngineIndex& index_;
+    std::unique_ptr<cuckoo::Searching> other_;
+    std::span<const cuckoo::Hash> hashes_;
+    bool is_begun_ = false;  ///< by the other index
+  };
   void candidates(std::span<const cuckoo::Hash> hashes, std::span<cuckoo::Candidates> lists) {
     if (is_direct()) return cpu_->candidates(hashes, lists);
     candidates_otherwise(hashes, lists);

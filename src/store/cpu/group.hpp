@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "store/cpu/batch.hpp"
@@ -45,14 +46,20 @@ class Engine::Lookup {
   /// Begins with other rows: `keys[i]`.
   template <class Keys>
   void look_up(Engine& engine, const Keys& keys, std::size_t size) {
-    engine_ = &engine;
-    begun_ = engine.counters_.moment();
-    again_.clear();
-    hashes_.resize(size);
-    locations_.resize(size);
-    for (std::size_t i = 0; i < size; ++i) hashes_[i] = engine.key_of(keys[i]).hash;
+    take_rows(engine, keys, size);
     engine.index_.search(hashes_, locations_);
     if (engine.index_.is_batched()) share_locations();
+  }
+  /// The same in two steps, between which the caller does other things. Nothing else is called between them.
+  template <class Keys>
+  void begin(Engine& engine, const Keys& keys, std::size_t size) {
+    searching_.emplace(engine.index_);  // the engine of the batch before may be gone
+    take_rows(engine, keys, size);
+    searching_->begin(hashes_);
+  }
+  void finish() {
+    searching_->finish(locations_);
+    if (engine_->index_.is_batched()) share_locations();
   }
   /// Fetches memory of rows that `read` needs next, when it is at `row`.
   void fetch(std::size_t row) const {
@@ -95,6 +102,15 @@ class Engine::Lookup {
   }
 
  private:
+  template <class Keys>
+  void take_rows(Engine& engine, const Keys& keys, std::size_t size) {
+    engine_ = &engine;
+    begun_ = engine.counters_.moment();
+    again_.clear();
+    hashes_.resize(size);
+    locations_.resize(size);
+    for (std::size_t i = 0; i < size; ++i) hashes_[i] = engine.key_of(keys[i]).hash;
+  }
   /// Such an index answers rows in any order: a later row of a key must not get an older location than an earlier one.
   void share_locations() {
     first_.assign(std::bit_ceil(2 * hashes_.size() + 1), kNoRow);
@@ -111,6 +127,7 @@ class Engine::Lookup {
   static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
   Engine* engine_ = nullptr;
   Moment begun_;
+  std::optional<EngineIndex::Searching> searching_;
   std::vector<cuckoo::Hash> again_;   ///< of keys that were looked up again
   std::vector<std::uint32_t> first_;  ///< by hash: the first row that has it
   std::vector<cuckoo::Hash> hashes_;

@@ -8,6 +8,7 @@
 
 #include "structures/cuckoo/fresh_rows.hpp"
 #include "structures/cuckoo/index.hpp"
+#include "structures/cuckoo/searching.hpp"
 
 namespace holdfast::cuckoo {
 
@@ -20,6 +21,7 @@ class AnyIndex {
   virtual ~AnyIndex() = default;
 
   virtual void search(std::span<const Hash> hashes, std::span<Location> locations) const = 0;
+  virtual std::unique_ptr<Searching> searching() const = 0;
   virtual void candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const = 0;
   virtual void exchange(std::span<const Hash> hashes, std::span<const Location> old,
                         std::span<const Location> locations, std::span<Outcome> outcomes) = 0;
@@ -40,6 +42,13 @@ class AnyIndexOf final : public AnyIndex {
 
   void search(std::span<const Hash> hashes, std::span<Location> locations) const override {
     index_.search(hashes, locations);
+  }
+  std::unique_ptr<Searching> searching() const override {
+    if constexpr (requires { index_.searching(); }) {
+      return index_.searching();
+    } else {
+      return std::make_unique<SearchingLater<I>>(index_);
+    }
   }
   void candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const override {
     index_.candidates(hashes, lists);

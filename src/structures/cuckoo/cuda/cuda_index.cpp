@@ -141,6 +141,42 @@ void CudaIndex::search(std::span<const Hash> hashes, std::span<Location> locatio
       });
 }
 
+/// Has a stage while a batch is under way. It may end after its index.
+class CudaIndex::Search final : public Searching {
+ public:
+  explicit Search(const CudaIndex& index) : index_(index), device_(index.options_.device), stages_(index.stages_) {}
+  void begin(std::span<const Hash> hashes) override {
+    HOLDFAST_ASSERT(!lease_);
+    if (hashes.empty()) return;
+    const gpu::OnDevice on(device_);
+    lease_.reset(new Lease(stages_->lend()));
+    LinkStage& stage = **lease_;
+    LinkPiece& piece = stage.piece();
+    piece.begin(hashes.size() * (sizeof(Hash) + sizeof(Location)));
+    Location* const found = piece.take<Location>(hashes.size());
+    index_.search_on(stage.stream(), piece.put(hashes), found, hashes.size());
+    piece.ended().record(stage.stream());
+  }
+  void finish(std::span<Location> locations) override {
+    if (!lease_) return;
+    const gpu::OnDevice on(device_);
+    const std::unique_ptr<Lease> lease = std::move(lease_);
+    LinkPiece& piece = (**lease).piece();
+    piece.ended().wait("searching the index");
+    piece.rewind();
+    std::copy_n(piece.take<Location>(locations.size()), locations.size(), locations.data());
+  }
+
+ private:
+  using Lease = gpu::StagesOf<LinkStage>::Lease;
+  const CudaIndex& index_;
+  const int device_;
+  const std::shared_ptr<gpu::StagesOf<LinkStage>> stages_;
+  std::unique_ptr<Lease> lease_;
+};
+
+std::unique_ptr<Searching> CudaIndex::searching() const { return std::make_unique<Search>(*this); }
+
 void CudaIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const {
   require_equal(hashes.size(), lists.size(), "lists");
   in_pieces(

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "structures/cuckoo/cuda/link_stage.hpp"
 #include "structures/cuckoo/fresh_rows.hpp"
 #include "structures/cuckoo/index.hpp"
+#include "structures/cuckoo/searching.hpp"
 #include "threads/gate.hpp"
 
 namespace holdfast::cuckoo::cuda {
@@ -41,6 +43,8 @@ class CudaIndex {
   CudaIndex& operator=(const CudaIndex&) = delete;
 
   void search(std::span<const Hash> hashes, std::span<Location> locations) const;
+  /// Enqueued at `begin`.
+  std::unique_ptr<Searching> searching() const;
   void candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const;
   void exchange(std::span<const Hash> hashes, std::span<const Location> old, std::span<const Location> locations,
                 std::span<Outcome> outcomes);
@@ -65,6 +69,7 @@ class CudaIndex {
                 std::uint64_t rows);
 
  private:
+  class Search;
   DeviceIndex index() const { return {cells_.data(), groups_.data(), geometry_}; }
   Counters counters() const;
   unsigned bits() const;
@@ -78,7 +83,7 @@ class CudaIndex {
   void in_pieces(std::size_t size, std::size_t row_bytes, const char* doing, const Begin& begin, const End& end) const {
     if (size == 0) return;
     const gpu::OnDevice on(options_.device);
-    const auto stage = stages_.lend();
+    const auto stage = stages_->lend();
     const auto begin_piece = [&](LinkPiece& piece, std::size_t from, std::size_t rows) {
       begin(piece, (*stage).stream(), from, rows);
     };
@@ -99,7 +104,7 @@ class CudaIndex {
   gpu::DeviceBuffer<std::uint64_t> cells_, groups_;
   gpu::DeviceBuffer<Counters> counters_;
   mutable threads::Gate layout_;
-  mutable gpu::StagesOf<LinkStage> stages_;
+  const std::shared_ptr<gpu::StagesOf<LinkStage>> stages_ = std::make_shared<gpu::StagesOf<LinkStage>>();
 
   mutable std::mutex order_;  // of what follows: held while a batch is enqueued, after `layout_`
   gpu::DeviceBuffer<std::uint32_t> left_;

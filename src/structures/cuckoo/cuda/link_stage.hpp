@@ -70,6 +70,7 @@ class LinkStage {
   static constexpr std::size_t kPieceRows = std::size_t{1} << 16;
 
   const gpu::Stream& stream() const { return stream_; }
+  LinkPiece& piece() { return pieces_[0]; }  ///< for one batch that is not cut
   void settle() const noexcept { static_cast<void>(cudaStreamSynchronize(stream_)); }
 
   /// Executes `size` rows in pieces, in their order. `begin(piece, from, rows)` takes the arrays of rows from `from` on and enqueues kernels; `end(piece, from, rows)`, when
