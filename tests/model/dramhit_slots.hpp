@@ -70,7 +70,7 @@ struct Slots {
   using Seen = dramhit::Seen;
   unsigned who = 0;
   mutable bool holding = false;
-  mutable bool looks_back = false;
+  mutable std::uint64_t looked_for = 0;
   mutable bool not_reserved = false;
 
   static unsigned at(int line, unsigned slot) { return static_cast<unsigned>(line) * kSlotsHere + slot; }
@@ -80,7 +80,7 @@ struct Slots {
   static int on(int line, std::int64_t lines) { return line + static_cast<int>(lines); }
   static unsigned reach(int, const Seen& seen) { return static_cast<unsigned>(std::countr_one(seen.passed)); }
   void raise(int line, unsigned distance) const {
-    for (unsigned step = 0; step < distance && left != Left::raise; ++step) set(line, step, dramhit::kPassed);
+    for (unsigned step = 0; step < distance; ++step) set(line, step, dramhit::kPassed);
   }
 
   void lower(int line, unsigned from, unsigned to) const {
@@ -100,12 +100,15 @@ struct Slots {
       seen.hits |= static_cast<unsigned>(dramhit::holds(word, want)) << slot;
       seen.used |= static_cast<unsigned>(word & dramhit::kUsed) << slot;
       seen.passed |= static_cast<unsigned>((word & dramhit::kPassed) != 0) << slot;
+      seen.held |= dramhit::holds(word, dramhit::kReserved);
       seen.free |= static_cast<unsigned>((word & (dramhit::kLive | dramhit::kFrozen)) == 0) << slot;
     }
     if (left == Left::look_under_lock && holding) seen.hits = 0;
-    if (left == Left::look_for_reserved && want == dramhit::kReserved) seen.hits = 0;
+    const bool same_key = looked_for >> dramhit::kRestShift == want >> dramhit::kRestShift;
+    const bool looks_back = same_key && looked_for > want && dramhit::distance(want) == 0 && !holding;
+    if (left == Left::look_for_reserved) seen.held = false;
     if (left == Left::look_back && looks_back) seen.hits = 0;
-    looks_back = want == dramhit::kReserved;
+    looked_for = want;
     return seen;
   }
   Pair load(int line, unsigned slot) const {
@@ -141,11 +144,11 @@ struct Slots {
   }
   std::uint64_t set(int line, unsigned slot, std::uint64_t bits) const {
     if (bits == dramhit::kFrozen && slot == 0 && left == Left::freeze) return load_word(line, slot);
-    if (bits == dramhit::kLock) {
-      if (left == Left::lock) return 0;
-      holding = true;
-    }
-    return weak->update(at(line, slot), ~std::uint64_t{0}, bits) & kLow;
+    holding |= (bits & dramhit::kLock) != 0;
+    const std::uint64_t omitted =
+        (left == Left::lock ? dramhit::kLock : 0) | (left == Left::raise ? dramhit::kPassed : 0);
+    bits &= ~omitted;
+    return bits == 0 ? 0 : weak->update(at(line, slot), ~std::uint64_t{0}, bits) & kLow & ~omitted;
   }
   void clear(int line, unsigned slot, std::uint64_t bits) const {
     holding = false;

@@ -13,7 +13,7 @@ using Queue = ChangeQueue<NoForm, Line*, false>;
 
 TEST(DramhitAssertionDeathTest, QueuesAreNeitherOverfilledNorRead) {
   const auto queue = std::make_unique<Queue>();
-  EXPECT_ASSERTION(queue->pop(), "empty");
+  EXPECT_ASSERTION(queue->front(), "empty");
   queue->add(kMostDepth, [](unsigned, Queue::Task&) {});
   EXPECT_ASSERTION(queue->add(1, [](unsigned, Queue::Task&) {}), "kMostDepth");
 }

@@ -3,15 +3,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "holdfast/memory_table.hpp"
 #include "structures/dramhit/partitions/delegation.hpp"
-#include "structures/dramhit/partitions/owned_change.hpp"
-#include "structures/dramhit/simd/tile.hpp"
 #include "support/little_memory.hpp"
 #include "support/random.hpp"
 #include "support/tiles.hpp"
@@ -30,38 +27,6 @@ std::uint64_t sum_of(MemoryTable& table) {
     for (std::size_t i = 0; i < n; ++i) sum += values[i];
   }
   return sum;
-}
-
-// The form without branches, beside the one with them, on lines of their own: same turns, same answers, same bytes.
-TEST(DramhitPartitions, AnOwnersChangeWithoutBranchesIsTheSameChange) {
-  using namespace dramhit;
-  using Owned = OwnedMemory<PortableTile, false>;
-  constexpr std::size_t kLines = 3;
-  Random random(11);
-  std::uint64_t done = 0;
-  for (int round = 0; round < 200; ++round) {
-    Line with[kLines] = {}, without[kLines] = {};
-    for (int i = 0; i < 100; ++i) {
-      const std::uint64_t key = random.below(8), want = key << kRestShift | kUsed;
-      const auto op = static_cast<Op>(random.below(kOps));
-      const Combining sums{random.chance(80) ? Combine::add : Combine::max, Element::u64, 1, false};
-      const Change change_it{op, random.next(), sums};
-      for (unsigned on = 0; on < kLines; ++on) {
-        unsigned reach = 0, owned_reach = 0;
-        Answer answer, owned;
-        const std::uint64_t here = want + on * kOneLineOn;
-        const LineOutcome outcome = change(Owned{}, with + on, here, reach, change_it, answer);
-        ASSERT_EQ(change_owned(Owned{}, without + on, here, owned_reach, change_it, owned), outcome) << int(op);
-        ASSERT_EQ(std::memcmp(with, without, sizeof(with)), 0) << int(op);
-        if (outcome != LineOutcome::done) continue;
-        ++done;
-        ASSERT_EQ(owned.status, answer.status) << int(op);
-        ASSERT_EQ(owned.value, answer.value) << int(op);
-        break;
-      }
-    }
-  }
-  EXPECT_GT(done, 10'000u);
 }
 
 TEST(DramhitPartitions, SumsOfSkewedKeysArriveBesideReaders) {

@@ -1,7 +1,7 @@
 // change_queue.hpp: operations that wait for their lines, changes among them; those on one key are done in their order.
 //
 // They are looked at in the order in which they came. So two on one key are out of order only where the first is not done at
-// its first look: it continues, at another line or once more. Such a one is counted in a set of its hash until it is done, and others
+// its first look: it continues, at another line or once more. Where such a one stands in the ring is remembered by its hash, and others
 // on its key, when they are next, wait behind it and cost no other line. If no result is wanted, sums of one key that
 // wait are added up, and become one change: where the key's latest operation stands in the ring is remembered as well, but not
 // for sure, since another key may come between.
@@ -21,8 +21,8 @@ class ChangeQueue {
   using Index = std::uint8_t;
   static constexpr bool kSums = kAdds;
   static constexpr unsigned kBehind = 192;
-  static constexpr Index kNone = 255;
-  static_assert(kBehind < kNone && kMostDepth < kNone);
+  static constexpr Index kNone = 0;
+  static_assert(kBehind < 255);
 
   /// What is not about its key; one word, and all of it is the same for most operations of a batch.
   struct State {
@@ -32,6 +32,10 @@ class ChangeQueue {
     std::uint8_t goes_on : 1 = 0;  ///< it was not done at its first look, and is remembered
     std::uint8_t counted : 1 = 0;  ///< it has erased its key, and that was counted
     Index behind = kNone;          ///< the next on the same key, of one that continues
+
+    /// Whether its answer is all that follows when it is done.
+    bool is_alone() const { return counted == 0 && behind == kNone; }
+    bool is_like(const State& other, bool mixed) const { return (op == other.op || mixed) && silent == other.silent; }
   };
   static_assert(sizeof(State) == 8);
   struct alignas(64) Task {
@@ -41,11 +45,10 @@ class ChangeQueue {
     std::uint64_t given;
     std::uint64_t id;
     State state;
-    Index last;  ///< of those that wait behind it
   };
 
   ChangeQueue() {
-    for (unsigned i = 0; i < kBehind; ++i) behind_[i].next = i + 1 < kBehind ? static_cast<Index>(i + 1) : kNone;
+    for (unsigned i = 1; i < kBehind; ++i) behind_[i].next = static_cast<Index>(i + 1);
   }
 
   bool empty() const { return head_ == tail_; }
@@ -81,28 +84,76 @@ class ChangeQueue {
   }
 
   /// The operation whose line was asked for first. It stays where it is until another is put at the end.
-  Task& pop() {
+  Task& front() {
     HOLDFAST_ASSERT(!empty());
-    return ring_[tail_++ % kMostDepth];
+    return ring_[tail_ % kMostDepth];
   }
-  /// Whether an operation, popped, has to wait behind another on its key; then it does.
-  [[gnu::always_inline]] bool waits_behind(const Task& task) {
-    return sets_[task.hash % kSets].size != task.state.goes_on && !task.state.goes_on && add_behind(task);
+  /// What became of the operations that `drain` popped.
+  struct Drained {
+    unsigned looks = 0;    ///< at lines
+    unsigned on = 0;       ///< of them those after which the operation continues at the next line
+    Task* left = nullptr;  ///< the last one, if it neither ended nor continues; and what came of it
+    LineOutcome outcome = LineOutcome::done;
+    Answer answer = {};
+  };
+  /// Pops operations until no more than `left` wait for lines, at most `n`, and only while they are as the first: of one kind, unless
+  /// `mixed`, and all with results or all without. `look(task, reach, answer)` looks at a line, `give(task, answer, i)` takes the
+  /// answer of the i-th that ended, and `ask_next(line, want, op)` asks for the next line. What it needs is in registers, and it
+  /// stores little: each store between two locked instructions costs about a cycle.
+  template <class Look, class Give, class AskNext>
+  [[gnu::always_inline]] Drained drain(unsigned left, unsigned n, bool mixed, const Look& look, const Give& give,
+                                       const AskNext& ask_next) {
+    const State like = front().state;
+    const unsigned first_head = head_, first = tail_;
+    unsigned head = head_, tail = tail_;
+    Task* const ring = ring_;
+    Drained drained;
+    while (head - tail > left && tail != first + n) {
+      Task& task = ring[tail % kMostDepth];
+      if (!task.state.is_like(like, mixed)) break;
+      ++tail;
+      if (sets_[task.hash % kSets] - tail < head - tail && !task.state.goes_on) [[unlikely]] {
+        head_ = head;
+        tail_ = tail;
+        if (add_behind(task)) {
+          --drained.looks;
+          break;
+        }
+      }
+      Answer answer;
+      unsigned reach = task.state.reach;
+      const LineOutcome outcome = look(task, reach, answer);
+      if (outcome == LineOutcome::done && task.state.is_alone()) [[likely]] {
+        give(task, answer, tail - first - (head - first_head) - 1);
+      } else if (outcome == LineOutcome::next && (reach & (kErases | kErased)) == 0) {
+        auto line = task.line;
+        auto want = task.want;
+        ask_next(line, want, task.state.op);
+        sets_[task.hash % kSets] = head;
+        State state = task.state;
+        state.reach = reach;
+        state.goes_on = 1;
+        ring[head++ % kMostDepth] = {want, line, task.hash, task.given, task.id, state};
+      } else {
+        task.state.reach = reach;
+        drained.left = &task;
+        drained.outcome = outcome;
+        drained.answer = answer;
+        break;
+      }
+    }
+    drained.looks += tail - first;
+    drained.on = head - first_head;
+    head_ = head;
+    tail_ = tail;
+    return drained;
   }
   /// Puts an operation that was popped, and is not done, at the end; it is remembered.
-  [[gnu::always_inline]] void push_again(const Task& task) {
+  void push_again(const Task& task) {
     HOLDFAST_ASSERT(lines() < kMostDepth);
-    const auto at = static_cast<Index>(head_++ % kMostDepth);
-    Set& set = sets_[task.hash % kSets];
-    set.size = static_cast<std::uint8_t>(set.size + 1 - task.state.goes_on);
-    set.latest = at;
-    ring_[at] = task;
-    ring_[at].state.goes_on = 1;
-  }
-  /// One is done, behind which nothing waits. No branch: whether it continued is as hard to predict as what its line held.
-  [[gnu::always_inline]] void end(const Task& task) {
-    Set& set = sets_[task.hash % kSets];
-    set.size = static_cast<std::uint8_t>(set.size - task.state.goes_on);
+    sets_[task.hash % kSets] = head_;
+    ring_[head_ % kMostDepth] = task;
+    ring_[head_++ % kMostDepth].state.goes_on = 1;
   }
   /// What waits behind `task`, which is answered, takes its place; there is one.
   void advance(Task& task) {
@@ -114,6 +165,7 @@ class ChangeQueue {
     task.state.op = next.op;
     task.state.silent = next.silent;
     task.state.behind = next.next;
+    if (next.next != kNone) behind_[next.next].last = next.last;
     task.state.counted = 0;
     next.next = free_;
     free_ = i;
@@ -127,17 +179,12 @@ class ChangeQueue {
 
  private:
   static constexpr unsigned kSets = 1024;
-  /// Of those that continue, by the low bits of their hashes: how many, and where the latest stands.
-  struct Set {
-    std::uint8_t size = 0;
-    Index latest = 0;
-  };
   bool goes_on(unsigned at, std::uint64_t hash) const {
     const Task& task = ring_[at % kMostDepth];
     return task.state.goes_on && task.hash == hash;
   }
   [[gnu::noinline]] bool add_behind(const Task& task) {
-    unsigned at = sets_[task.hash % kSets].latest;  // it waits: it came after all others of its set
+    unsigned at = sets_[task.hash % kSets];  // it waits: it came after all others of its set
     if (!goes_on(at, task.hash)) {
       for (at = tail_; at != head_ && !goes_on(at, task.hash);) ++at;
       if (at == head_) return false;
@@ -145,10 +192,10 @@ class ChangeQueue {
     HOLDFAST_ASSERT(free_ != kNone);
     const Index i = free_;
     free_ = behind_[i].next;
-    behind_[i] = {task.given, task.id, task.state.op, task.state.silent, kNone};
-    Task& before = ring_[at % kMostDepth];
-    (before.state.behind == kNone ? before.state.behind : behind_[before.last].next) = i;
-    before.last = i;
+    behind_[i] = {task.given, task.id, task.state.op, task.state.silent, kNone, i};
+    State& before = ring_[at % kMostDepth].state;
+    (before.behind != kNone ? behind_[behind_[before.behind].last].next : before.behind) = i;
+    behind_[before.behind].last = i;
     ++waiting_behind_;
     return true;
   }
@@ -156,17 +203,17 @@ class ChangeQueue {
     std::uint64_t given = 0, id = 0;
     Op op = Op::find;
     bool silent = false;
-    Index next = kNone;
+    Index next = kNone, last = kNone;  ///< last: of all that wait, if it is the first
   };
 
   Task ring_[kMostDepth] = {};
   unsigned head_ = 0, tail_ = 0;  // both rise; the ring's length is a power of two
   unsigned sums_ = 0;             ///< from there on the ring has only sums without results, and what continues
   unsigned waiting_behind_ = 0;
-  Index free_ = 0;
-  Set sets_[kSets];
+  Index free_ = 1;
+  unsigned sets_[kSets] = {};  ///< by the low bits of the hash: where in the ring the latest one was put that continues
   unsigned latest_[kSets] = {};  ///< by the low bits of the hash: the latest sum
-  Behind behind_[kBehind];
+  Behind behind_[kBehind + 1];
 };
 
 }  // namespace holdfast::dramhit

@@ -26,11 +26,13 @@ class LaneFor final : public Lane {
   LaneFor& operator=(const LaneFor&) = delete;
 
   void submit(Rows& rows, Results& results) override {
-    const bool apart = form_.reads_apart() && rows.reads_only && changes_.empty();
+    const bool apart = Form::kReadsApart && rows.reads_only && changes_.empty();
     while (rows.next < rows.end) {
       enter();
       const std::size_t end = std::min(rows.end, rows.next + kRowsACall);
-      const bool taken = apart ? submit_reads(rows, end, results) : submit_changes(rows, end, results);
+      bool taken = false;
+      if constexpr (Form::kReadsApart) taken = apart && submit_reads(rows, end, results);
+      if (!apart) taken = submit_changes(rows, end, results);
       leave();
       if (!taken) return;
     }
@@ -54,6 +56,7 @@ class LaneFor final : public Lane {
   static constexpr std::size_t kRowsACall = 4096;  ///< after which an old view is released
   static constexpr unsigned kMisses = 1024;
   static constexpr std::int64_t kCounted = 256;
+  static constexpr Op kAnyOp = static_cast<Op>(kOps);
 
   void enter() {
     const View* const view = core_.enter(member_);
@@ -63,7 +66,7 @@ class LaneFor final : public Lane {
     const Geometry old = form_.geometry();
     const auto* const old_lines = form_.lines();
     form_.set_view(*view);
-    if (!form_.no_reads()) form_.restart_reads(old, old_lines);
+    if constexpr (Form::kReadsApart) form_.restart_reads(old, old_lines);
     changes_.for_each([this](Task& task) { begin(task); });
   }
   void leave() {
@@ -95,23 +98,20 @@ class LaneFor final : public Lane {
   bool submit_changes(Rows& rows, std::size_t end, Results& results) {
     if (!read_until(0, results)) return false;  // they came first
     with_ = rows.with;
-    return with_writer(results, [&](auto& writer) { return submit_changes(rows, end, writer); });
-  }
-  /// As many rows are taken as are answered, all in one loop: what it needs stays in registers.
-  template <class ResultWriter>
-  [[gnu::always_inline]] bool submit_changes(Rows& given, std::size_t end, ResultWriter& writer) {
-    Rows rows = given;
-    const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_, together = together_;
-    const bool words = rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows);
-    RowGroup group;
-    while (rows.next < end) {
-      if (!change_until(most - together, writer)) return false;
-      group.take(form_, rows, end, together);
-      if (!rows.silent) owed_ += group.size;
-      words ? add_changes<true>(rows, group) : add_changes<false>(rows, group);
-      rows.next = given.next = group.after;
-    }
-    return true;
+    return with_writer(
+        results, [&](auto& writer) __attribute__((always_inline)) {
+          const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_;
+          const bool words = rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows);
+          RowGroup group;
+          while (rows.next < end) {  // as many rows are taken as are answered
+            if (!change_until(most - together_, writer, rows.ops != nullptr)) return false;
+            group.take(form_, rows, end, together_);
+            if (!rows.silent) owed_ += group.size;
+            words ? add_changes<true>(rows, group) : add_changes<false>(rows, group);
+            rows.next = group.after;
+          }
+          return true;
+        });
   }
 
   /// Whether rows on one key may become one change while they wait.
@@ -125,20 +125,13 @@ class LaneFor final : public Lane {
   template <bool kPlain>
   [[gnu::always_inline]] void add_changes(const Rows& rows, const RowGroup& group) {
     const auto place = form_.placer();  // of the view that is now
-    const typename Changes::State state{0, rows.op, rows.silent};
     decltype(Task::line) lines[kMostDepth];
     const auto write = [&](unsigned i, Task& task) {
       const std::size_t row = group.row[i];
-      const std::uint64_t hash = group.hash[i];
-      const auto at = place(hash);
+      const auto at = place(group.hash[i]);
       lines[i] = at.line;
-      task.want = at.want;
-      task.line = at.line;
-      task.hash = hash;
-      task.given = kPlain ? form_.take_word(rows, row) : form_.take(rows, row);
-      task.id = id_of(rows, row);
-      task.state = state;
-      if (!kPlain) task.state.op = op_of(rows, row);
+      const std::uint64_t given = kPlain ? form_.take_word(rows, row) : form_.take(rows, row);
+      task = {at.want, at.line, group.hash[i], given, id_of(rows, row), {0, op_of(rows, row), rows.silent}};
     };
     if constexpr (Changes::kSums) {
       if (sums(rows)) {
@@ -166,13 +159,12 @@ class LaneFor final : public Lane {
     const std::uint64_t n = results.ids != nullptr ? std::min<std::uint64_t>(all, results.space - results.size) : all;
     std::uint64_t found = 0;
     with_writer(results, [&](auto& writer) {
-      lines_ += form_.drain_reads(
-          n,
-          [&](std::uint64_t id, const Answer& answer) {
-            found += answer.status == Status::found;
-            writer.give(id, answer);
-          },
-          [this] { missed(); });
+      const auto give = [&](std::uint64_t id, const Answer& answer) {
+        found += answer.status == Status::found;
+        writer.give(id, answer, 0);
+        writer.advance(1);
+      };
+      lines_ += form_.drain_reads(n, give, [this] { missed(); });
     });
     results.count[static_cast<unsigned>(Status::found)] += found;
     results.count[static_cast<unsigned>(Status::not_found)] += n - found;
@@ -187,59 +179,70 @@ class LaneFor final : public Lane {
   /// Runs changes until no more than `left` lines are waited for, and there is space for others to wait behind them; false: there
   /// is no space for more answers.
   template <class ResultWriter>
-  [[gnu::always_inline]] bool change_until(unsigned left, ResultWriter& writer) {
+  [[gnu::always_inline]] bool change_until(unsigned left, ResultWriter& writer, bool mixed = false) {
     while (changes_.lines() > left || !changes_.has_space_behind()) {
       Results& results = writer.results();
       if (!may_change(results)) return false;
-      change_some(with_space(changes_.lines() > left ? changes_.lines() - left : 1, results), writer);
+      const unsigned most = changes_.lines() > left ? left : changes_.lines() - 1;
+      switch (Changes::kSums && !mixed ? changes_.front().state.op : kAnyOp) {
+        case Op::insert_or_assign: change_some<Changes::kSums ? Op::insert_or_assign : kAnyOp>(most, writer); break;
+        case Op::accumulate: change_some<Changes::kSums ? Op::accumulate : kAnyOp>(most, writer); break;
+        case Op::erase: change_some<Changes::kSums ? Op::erase : kAnyOp>(most, writer); break;
+        default: change_some<kAnyOp>(most, writer);
+      }
     }
     return true;
   }
 
-  /// Looks at the lines of the next `n` changes, or of fewer. One after the other: to look at several before the first of them is
-  /// made costs more, in memory and in cache, on AMD and Intel, than the wait for its locked instruction.
-  template <class ResultWriter>
-  [[gnu::always_inline]] void change_some(unsigned n, ResultWriter& writer) {
-    const Combining with = with_;  // all in registers
-    unsigned done = 0, on = 0;
-    for (; n != 0; --n) {
-      Task& task = changes_.pop();
-      if (changes_.waits_behind(task)) [[unlikely]]
-        continue;
-      Answer answer;
-      const LineOutcome outcome = form_.run(task, with, answer);
-      if (outcome == LineOutcome::done && task.state.behind == Changes::kNone && !task.state.counted) [[likely]] {
-        ++done;
-        changes_.end(task);
-        answered(task, answer, writer);
-        counted(answer.status);
-      } else if (outcome == LineOutcome::next && !Form::is_gone(task)) {
-        ++on;
-        form_.ask_next(task);
-        changes_.push_again(task);
+  /// Runs changes until no more than `left` lines are waited for, or fewer. One after the other: to look at several before the first
+  /// of them is made costs more, in memory and in cache, on AMD and Intel, than the wait for its locked instruction. `kOp` is what
+  /// all of them do, or kAnyOp.
+  template <Op kOp, class ResultWriter>
+  [[gnu::always_inline]] void change_some(unsigned left, ResultWriter& writer) {
+    constexpr bool kMixed = kOp == kAnyOp;
+    const Combining with = with_;
+    const bool silent = changes_.front().state.silent;
+    unsigned absent = 0;
+    const auto look = [&](const Task& task, unsigned& reach, Answer& answer) __attribute__((always_inline)) {
+      return form_.run(task, reach, kMixed ? task.state.op : kOp, with, answer);
+    };
+    const auto give = [&](const Task& task, const Answer& answer, unsigned i) __attribute__((always_inline)) {
+      form_.drop(task);
+      if constexpr (kMixed) {
+        ++writer.counts()[static_cast<unsigned>(answer.status)];
+        fresh_ += (answer.status == Status::inserted) - (answer.status == Status::erased);
       } else {
-        go_on(task, outcome, answer, writer.results());
-        writer.resume();
-        n = with_space(n - 1, writer.results()) + 1;
+        absent += answer.status == status_of(kOp, false);
       }
-    }
+      if (!silent) writer.give(task.id, answer, i);
+    };
+    const auto ask_next = [&](auto& line, auto& want, Op op) __attribute__((always_inline)) {
+      form_.ask_on(line, want, kMixed ? op : kOp);
+    };
+    const auto drained = changes_.drain(left, space_for_answers(writer.results()), kMixed, look, give, ask_next);
+    const unsigned looks = drained.looks - (drained.left != nullptr), done = looks - drained.on;
+    lines_ += looks;
     operations_ += done;
-    lines_ += done + on;
+    if (!silent) {
+      HOLDFAST_ASSERT(owed_ >= done);
+      owed_ -= done;
+      writer.advance(done);
+    }
+    if constexpr (!kMixed) {
+      writer.counts()[static_cast<unsigned>(status_of(kOp, false))] += absent;
+      writer.counts()[static_cast<unsigned>(status_of(kOp, true))] += done - absent;
+      fresh_ += kOp == Op::erase ? static_cast<std::int64_t>(absent) - done : absent;
+    }
+    if (drained.left != nullptr) {
+      go_on(*drained.left, drained.outcome, drained.answer, writer.results());
+      writer.resume();
+    }
+    counted();
   }
-  /// The number of `n` operations whose answers fit.
-  unsigned with_space(unsigned n, const Results& results) const {
-    if (results.ids == nullptr || owed_ == 0) return n;
-    return static_cast<unsigned>(std::min<std::size_t>(n, results.space - results.size));
-  }
-
-  template <class ResultWriter>
-  [[gnu::always_inline]] void answered(const Task& task, const Answer& answer, ResultWriter& writer) {
-    form_.drop(task);
-    ++writer.counts()[static_cast<unsigned>(answer.status)];
-    if (task.state.silent) return;
-    HOLDFAST_ASSERT(owed_ != 0);
-    --owed_;
-    writer.give(task.id, answer);
+  /// How many operations may end, since their answers fit.
+  unsigned space_for_answers(const Results& results) const {
+    const std::size_t space = results.ids == nullptr || owed_ == 0 ? kRowsACall : results.space - results.size;
+    return static_cast<unsigned>(std::min(space, kRowsACall));
   }
 
   /// What follows the look at a line that did not end an operation, or for whose end others wait: they follow, while its lines are
@@ -257,18 +260,19 @@ class LaneFor final : public Lane {
       } else {
         if (outcome != LineOutcome::done && !advanced(task, outcome, answer)) return;
         ++operations_;
-        {
+        ++results.count[static_cast<unsigned>(answer.status)];
+        form_.drop(task);
+        if (!task.state.silent) {
+          --owed_;
           ResultWriter<Form, false> writer(results, form_);
-          answered(task, answer, writer);
+          writer.give(task.id, answer, 0);
+          writer.advance(1);
         }
         at_hand = Form::distance_of(task);
         const bool reported = task.state.counted, ends = task.state.behind == Changes::kNone;
-        if (!ends) {
-          changes_.advance(task);
-        } else {
-          changes_.end(task);
-        }
-        if (!reported) counted(answer.status);
+        if (!ends) changes_.advance(task);
+        if (!reported) fresh_ += (answer.status == Status::inserted) - (answer.status == Status::erased);
+        counted();
         if (ends) return;
         const auto [line, want] = form_.place(task.hash);
         task.line = line;
@@ -276,16 +280,16 @@ class LaneFor final : public Lane {
         task.state.reach = 0;
         if (!may_change(results)) return changes_.push_again(task);
       }
-      outcome = form_.run(task, with_, answer);
+      outcome = form_.run(task, task.state.reach, task.state.op, with_, answer);
     }
   }
 
-  /// Keeps count of items, and reports it before it is off by much; now and then looks whether the table is full.
-  void counted(Status status) {
-    if (status == Status::erased && --fresh_ <= -kCounted) count_fresh();
-    if (status != Status::inserted || ++fresh_ < kCounted) return;
+  /// Reports the count of items before it is off by much; now and then looks whether the table is full.
+  void counted() {
+    if (fresh_ < kCounted && fresh_ > -kCounted) return;
+    const bool added = fresh_ > 0;
     count_fresh();
-    if (core_.is_full(*view_)) static_cast<void>(grow());
+    if (added && core_.is_full(*view_)) static_cast<void>(grow());
   }
 
   void count_fresh() {

@@ -34,9 +34,11 @@ struct Seen {
   unsigned used = 0;    ///< were used before; slots are used from the first on
   unsigned passed = 0;  ///< have that bit
   unsigned free = 0;    ///< are neither live nor frozen: a key may take them
+  bool held = false;    ///< one of them is reserved for a key that comes back
 
   bool found() const { return hits != 0; }
   unsigned slot() const { return static_cast<unsigned>(std::countr_zero(hits)); }  ///< of a key that was found
+  bool reserved() const { return held; }
   unsigned used_slots() const { return used; }
   unsigned passed_slots() const { return passed; }
   unsigned free_slots() const { return free; }
@@ -76,12 +78,11 @@ concept LineMemory = requires(const M& memory, typename M::At line, unsigned slo
 template <class T>
 concept LineTile = requires(const Line* line, std::uint64_t want, const typename T::Seen& seen) {
   { T::kName } -> std::convertible_to<const char*>;
-  // Whether the only thread that changes a line does so without branches.
-  { T::kSelects } -> std::convertible_to<bool>;
   { T::look(line, want) } -> std::same_as<typename T::Seen>;
   // As the members of dramhit::Seen.
   { seen.found() } -> std::same_as<bool>;
   { seen.slot() } -> std::same_as<unsigned>;
+  { seen.reserved() } -> std::same_as<bool>;
   { seen.used_slots() } -> std::same_as<unsigned>;
   { seen.passed_slots() } -> std::same_as<unsigned>;
   { seen.free_slots() } -> std::same_as<unsigned>;
@@ -132,7 +133,6 @@ template <class Tile, bool kWhole>
 struct SlotMemory {
   using At = Line*;
   using Seen = typename Tile::Seen;
-  static constexpr bool kOwned = false;
 
   static constexpr unsigned slots() { return kSlots; }
   static bool full(const Seen& seen) { return seen.used_slots() == (1u << kSlots) - 1; }
@@ -201,7 +201,6 @@ struct SlotMemory {
 /// written by one 16-byte store, or, where readers load two words, its value before its word.
 template <class Tile, bool kWhole>
 struct OwnedMemory : SlotMemory<Tile, kWhole> {
-  static constexpr bool kOwned = true;
   static bool swap(Line* line, unsigned slot, Pair, Pair next) {
     store(line->slots + slot, next);
     return true;

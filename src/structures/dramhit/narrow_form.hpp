@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "structures/dramhit/change_queue.hpp"
-#include "structures/dramhit/partitions/owned_change.hpp"
 #include "structures/dramhit/read_queue.hpp"
 
 namespace holdfast::dramhit {
@@ -26,13 +25,7 @@ class NarrowForm {
     geometry_ = view.geometry;
     lines_ = reinterpret_cast<Line*>(view.memory.data());
   }
-  std::uint64_t hash(const Rows& rows, std::size_t row) const {
-    if (rows.hashes != nullptr) return rows.hashes[2 * row];
-    std::uint64_t key;
-    __builtin_memcpy(&key, rows.keys + row * 8, 8);
-    return geometry_.hash(key);
-  }
-  /// The same for `n` rows one after another: several at a time, where the instruction set can.
+  /// Hashes `n` rows one after another: several at a time, where the instruction set can.
   void hash_rows(const Rows& rows, std::size_t row, unsigned n, std::uint64_t* __restrict hashes) const {
     if (rows.hashes != nullptr) {
       for (unsigned i = 0; i < n; ++i) hashes[i] = rows.hashes[2 * (row + i)];
@@ -79,8 +72,11 @@ class NarrowForm {
       for (; distance(task.want) + 1 < next_distance_of(task); task.want += kOneLineOn)
         ask_line(++task.line, Op::erase);
     }
-    ask_line(++task.line, task.state.op);
-    task.want += kOneLineOn;
+    ask_on(task.line, task.want, task.state.op);
+  }
+  [[gnu::always_inline]] static void ask_on(Line*& line, std::uint64_t& want, Op op) {
+    ask_line(++line, op);
+    want += kOneLineOn;
   }
 
   /// What a row gives, as a task keeps it.
@@ -105,13 +101,9 @@ class NarrowForm {
   static bool is_gone(const Task& task) { return (task.state.reach & kErased) != 0; }
 
   /// One look at a line.
-  [[gnu::always_inline]] LineOutcome run(Task& task, const Combining& with, Answer& answer) {
-    const Change what{task.state.op, task.given, with};
-    if constexpr (Memory::kOwned && Tile::kSelects) {
-      return change_owned(Memory{}, task.line, task.want, task.state.reach, what, answer);
-    } else {
-      return change(Memory{}, task.line, task.want, task.state.reach, what, answer);
-    }
+  [[gnu::always_inline]] LineOutcome run(const Task& task, unsigned& reach, Op op, const Combining& with,
+                                         Answer& answer) {
+    return change(Memory{}, task.line, task.want, reach, {op, task.given, with}, answer);
   }
   /// An answer's value is a word. Other values are copied by copy_value.
   bool gives_words() const { return value_bytes_ == 8; }
@@ -120,8 +112,7 @@ class NarrowForm {
   }
 
   // Searches on their own.
-  bool reads_apart() const { return true; }
-  bool no_reads() const { return reads_.empty(); }
+  static constexpr bool kReadsApart = true;
   unsigned reads() const { return reads_.size(); }
   template <class IdOf>
   [[gnu::always_inline]] void add_reads(const std::uint64_t* hashes, unsigned n, const IdOf& id_of) {

@@ -16,8 +16,9 @@ class ResultWriter {
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
 
-  [[gnu::always_inline]] void give(std::uint64_t id, const Answer& answer) {
-    const std::size_t row = kPlain || ids_ != nullptr ? size_++ : id;
+  /// Writes the result that comes `i` places after those so far; `advance` says how many were written.
+  [[gnu::always_inline]] void give(std::uint64_t id, const Answer& answer, unsigned i) {
+    const std::size_t row = kPlain || ids_ != nullptr ? size_ + i : id;
     if (kPlain || ids_ != nullptr) ids_[row] = id;
     if (kPlain || statuses_ != nullptr) statuses_[row] = answer.status;
     if (kPlain || (out_ != nullptr && form_.gives_words())) {
@@ -30,6 +31,10 @@ class ResultWriter {
       results_.found[row] =
           status == Status::found || status == Status::exists || status == Status::updated || status == Status::erased;
     }
+  }
+
+  void advance(std::size_t results) {
+    if (kPlain || ids_ != nullptr) size_ += results;
   }
 
   /// The results so far. A caller that writes to them calls `resume` after.

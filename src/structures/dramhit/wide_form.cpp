@@ -77,10 +77,10 @@ void WideForm::ask_line(const Word* at, Op op) const {
   }
 }
 
-void WideForm::ask_next(Task& task) const {
-  task.line += stride_;
-  ++task.want;
-  ask_line(task.line, task.state.op);
+void WideForm::ask_on(Word*& line, std::uint64_t& want, Op op) const {
+  line += stride_;
+  ++want;
+  ask_line(line, op);
 }
 
 std::uint64_t WideForm::take(const Rows& rows, std::size_t row) {
@@ -148,13 +148,13 @@ LineOutcome WideForm::change_record(Word* at, const Look& seen, const Task& task
   return LineOutcome::done;
 }
 
-LineOutcome WideForm::run(Task& task, const Combining& with, Answer& answer) {
+LineOutcome WideForm::run(const Task& task, unsigned& reach, Op, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   const Look seen = look(task.line, task.hash, kept);
   if (seen.busy) return LineOutcome::again;
   if (seen.mine) return change_record(task.line, seen, task, with, answer);
-  if (task.want == 0) task.state.reach = reach_of(seen.control);
-  if (task.want < task.state.reach) return LineOutcome::next;
+  if (task.want == 0) reach = reach_of(seen.control);
+  if (task.want < reach) return LineOutcome::next;
   if (!(Change{task.state.op, 0, with}.adds())) {
     answer = {Status::not_found, 0};
     return LineOutcome::done;

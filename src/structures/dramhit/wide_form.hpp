@@ -43,7 +43,8 @@ class WideForm {
   void ask_lines(Word* const* at, unsigned n) const {
     for (unsigned i = 0; i < n; ++i) ask_line(at[i], kChanges ? Op::insert : Op::find);
   }
-  void ask_next(Task& task) const;
+  void ask_next(Task& task) const { ask_on(task.line, task.want, task.state.op); }
+  void ask_on(Word*& line, std::uint64_t& want, Op op) const;
   /// Copies a row's key and value, since the caller's arrays may go; where they are.
   std::uint64_t take(const Rows& rows, std::size_t row);
   static bool takes_words(const Rows&) { return false; }
@@ -53,21 +54,16 @@ class WideForm {
   static bool is_gone(const Task&) { return false; }
   void drop(const Task& task) { free_.push_back(task.given); }
 
-  LineOutcome run(Task& task, const Combining& with, Answer& answer);
+  LineOutcome run(const Task& task, unsigned& reach, Op op, const Combining& with, Answer& answer);
   static bool gives_words() { return false; }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const;
 
-  // Searches wait among changes.
-  bool reads_apart() const { return false; }
-  bool no_reads() const { return true; }
+  static constexpr bool kReadsApart = false;  ///< searches wait among changes
   unsigned reads() const { return 0; }
-  template <class IdOf>
-  void add_reads(const std::uint64_t*, unsigned, const IdOf&) {}
   template <class Give, class Missed>
   std::uint64_t drain_reads(std::uint64_t, const Give&, const Missed&) {
     return 0;
   }
-  void restart_reads(const Geometry&, const Word*) {}
   const Geometry& geometry() const { return geometry_; }
   const Word* lines() const { return base_; }
 

@@ -105,8 +105,7 @@ void Delegation::must_be_here() const {
   if (is_here()) return;
   throw ObjectClosed(
       "this partitioned table in memory was inherited by a forked child, which can only read it, since the threads "
-      "that "
-      "change it stayed with the parent: make a table here, or one without partitions before the fork");
+      "that change it stayed with the parent: make a table here, or one without partitions before the fork");
 }
 
 void Delegation::stop() {

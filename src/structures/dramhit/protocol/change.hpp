@@ -61,27 +61,24 @@ inline LineOutcome add_holding(const Memory& memory, typename Memory::At home, s
   return LineOutcome::again;
 }
 
-/// The same for `line`, `distance(want)` lines on from where the search begins: takes the lock, or gives way.
+/// The same for `line`, `distance(want)` lines on from where the search begins: takes the lock, or gives way. Says at once that keys
+/// went further than the first line if this one may: one locked instruction less, and a reach that is too long only costs a look.
 template <LineMemory Memory>
-[[gnu::noinline]] LineOutcome add_locked(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                         const Change& change, Answer& answer) {
+[[gnu::noinline]] Looked add_locked(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                    const Change change) {
   const unsigned asked = distance(want);
   const auto home = memory.on(line, -static_cast<std::int64_t>(asked));
-  if ((memory.set(home, 0, kLock) & kLock) != 0) return LineOutcome::again;
-  const LineOutcome outcome = add_holding(memory, home, want - asked * kOneLineOn, asked, change, answer);
+  if ((memory.set(home, 0, asked == 0 ? kLock : kLock | kPassed) & kLock) != 0) return {LineOutcome::again, {}};
+  Looked looked;
+  looked.outcome = add_holding(memory, home, want - asked * kOneLineOn, asked, change, looked.answer);
   memory.clear(home, 0, kLock);
-  return outcome;
+  return looked;
 }
 
-/// Whether there is a slot that a key may take at `line`, which is as far as keys of its first line went, or further.
+/// Whether a key may take a slot of this line.
 template <LineMemory Memory>
-inline bool has_free(const Memory& memory, typename Memory::At line, std::uint64_t want, unsigned reach) {
-  const unsigned on = distance(want);
-  for (unsigned back = 0; back <= (on == reach ? on : 0); ++back) {  // not asked for on the way here
-    const auto at = memory.on(line, -static_cast<std::int64_t>(back));
-    if (free_slot(memory, at, memory.look(at, want), want)) return true;
-  }
-  return false;
+[[gnu::always_inline]] inline bool takes(const Memory& memory, const typename Memory::Seen& seen) {
+  return !memory.full(seen) || (memory.reuses() && seen.free_slots() != 0);
 }
 
 /// As `change`, where the key is not in this line, nor any further on; or its erasure may bring keys back; or a swap was lost.
@@ -109,27 +106,16 @@ template <LineMemory Memory>
     looked.outcome = LineOutcome::next;
   } else if (!what.adds()) {
     return look_back(memory, line, want, what);
-  } else if (!has_free(memory, line, want, reach)) {
-    looked.outcome = on == kMostDistance ? LineOutcome::out_of_reach : LineOutcome::next;
   } else {
-    looked.outcome = add_locked(memory, line, want, what, looked.answer);
-    if (looked.outcome == LineOutcome::next) reach = on + 1;  // keys went further meanwhile
+    looked.outcome = on == kMostDistance ? LineOutcome::out_of_reach : LineOutcome::next;
+    for (unsigned back = 0; back <= (on == reach ? on : 0); ++back) {  // on the way here none was asked for
+      if (!takes(memory, memory.look(memory.on(line, -static_cast<std::int64_t>(back)), want))) continue;
+      looked = add_locked(memory, line, want, what);
+      if (looked.outcome == LineOutcome::next) reach = on + 1;  // keys went further meanwhile
+      break;
+    }
   }
   return looked;
-}
-
-/// A change whose key is not there, since the line where its search begins has fresh slots.
-template <LineMemory Memory>
-[[gnu::always_inline]] inline LineOutcome add_fresh(const Memory& memory, typename Memory::At line,
-                                                    const typename Memory::Seen& seen, std::uint64_t want,
-                                                    const Change& what, Answer& answer) {
-  const Next next = decide<Memory>(what, false, 0, answer);
-  if (next.act == Act::keeps) return LineOutcome::done;
-  const auto slot = static_cast<unsigned>(std::countr_one(seen.used_slots()));
-  if (memory.swap(line, slot, {}, {want | kLive, next.value})) [[likely]]
-    return LineOutcome::done;
-  return (memory.load_word(line, slot) & kFrozen) != 0 ? LineOutcome::frozen
-                                                       : LineOutcome::again;  // or another key has taken it
 }
 
 /// Runs a change, or a read among changes, at one line. `reach` is the operation's own, 0 at first; the line where its search begins
@@ -145,13 +131,28 @@ template <LineMemory Memory>
   }
   if (!seen.found() && (reach & (kErases | kErased)) == 0) {
     const unsigned on = distance(want);
-    if (on == 0 && !memory.full(seen)) return add_fresh(memory, line, seen, want, what, answer);
+    if (on == 0 && !memory.full(seen)) {
+      const Next next = decide<Memory>(what, false, 0, answer);
+      if (next.act == Act::keeps) return LineOutcome::done;
+      const auto slot = static_cast<unsigned>(std::countr_one(seen.used_slots()));
+      if (memory.swap(line, slot, {}, {want | kLive, next.value})) [[likely]]
+        return LineOutcome::done;
+      return (memory.load_word(line, slot) & kFrozen) != 0 ? LineOutcome::frozen
+                                                           : LineOutcome::again;  // another took it
+    }
     if (on == 0) reach = memory.reach(line, seen);
     if (on < reach) return LineOutcome::next;
-    const bool none_free = memory.full(seen) && seen.free_slots() == 0;  // beyond reach come those that add
-    if (on > reach && on < kMostDistance && none_free) return LineOutcome::next;
+    if (what.adds() && takes(memory, seen)) {
+      const Looked added = add_locked(memory, line, want, {what.op, what.given, what.with});
+      if (added.outcome == LineOutcome::next) reach = on + 1;  // keys went further meanwhile
+      answer = added.answer;
+      return added.outcome;
+    }
+    if (what.adds() && (on > reach || on == 0) && on < kMostDistance) return LineOutcome::next;
   }
-  const Looked looked = change_further(memory, line, want, reach, what);
+  unsigned further = reach;  // copies, so that what the caller has stays in registers
+  const Looked looked = change_further(memory, line, want, further, {what.op, what.given, what.with});
+  reach = further;
   answer = looked.answer;
   return looked.outcome;
 }

@@ -22,11 +22,11 @@ template <LineMemory Memory>
   const unsigned on = distance(want);
   const auto home = memory.on(line, -static_cast<std::int64_t>(on));
   want -= on * kOneLineOn;
-  if (memory.look(home, kReserved).found()) {  // first: what is put there after this look, the next one sees
+  const auto seen = memory.look(home, want);
+  if (seen.reserved()) {
     back.outcome = LineOutcome::again;
     return back;
   }
-  const auto seen = memory.look(home, want);
   if (seen.found()) {
     const unsigned slot = seen.slot();
     back.outcome = change_slot(memory, home, slot, want, change, back.answer);
@@ -51,6 +51,12 @@ template <LineMemory Memory>
   if (distance(want) == 0) reach = full ? memory.reach(line, seen) : 0;
   if (distance(want) < reach) return LineOutcome::next;
   if (distance(want) != 0 || full) {
+    const unsigned on = distance(want);
+    const auto home = memory.look(memory.on(line, -static_cast<std::int64_t>(on)), want - on * kOneLineOn);
+    if (!home.found() && !home.reserved()) [[likely]] {
+      answer = {Status::not_found, 0};
+      return LineOutcome::done;
+    }
     static constexpr Combining kNone;
     const Looked back = look_back(memory, line, want, {Op::find, 0, kNone});
     answer = back.answer;

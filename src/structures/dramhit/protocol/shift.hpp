@@ -11,10 +11,10 @@
 //   lower    how far keys of L went; an erased slot on the way forgets its key first, or the key might take it back
 //
 // A search that began before `put`, and came after `take`, misses the key. So one that found nothing, from a full line on, looks
-// at L once more: it has seen `take` (or `lower`), so it sees L's slot reserved, and tries again, or it sees what was put, or a
-// later state: then the key was erased, and absent, meanwhile. No second time, since keys only move to where their search
-// begins. The holder of the lock sees no key of L move. A growth that froze a reserved slot waits for what comes into it; one
-// that froze the old slot before `take` keeps the key there, and the reserved slot is of no key.
+// at L once more, at each word once: it has seen `take` (or `lower`), so it sees L's slot reserved, and tries again, or it sees
+// what was put, or a later state: then the key was erased, and absent, meanwhile. No second time, since keys only move to where
+// their search begins. The holder of the lock sees no key of L move. A growth that froze a reserved slot waits for what comes into
+// it; one that froze the old slot before `take` keeps the key there, and the reserved slot is of no key.
 #pragma once
 
 #include <bit>

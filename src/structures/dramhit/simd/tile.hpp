@@ -11,7 +11,6 @@ namespace holdfast::dramhit {
 struct PortableTile {
   using Seen = dramhit::Seen;
   static constexpr const char* kName = "portable";
-  static constexpr bool kSelects = false;  ///< a partition's thread changes lines without branches (owned_change.hpp)
 
   static Seen look(const Line* line, std::uint64_t want) {
     Seen seen;
@@ -20,6 +19,7 @@ struct PortableTile {
       seen.hits |= static_cast<unsigned>(holds(word, want)) << i;
       seen.used |= static_cast<unsigned>(word & kUsed) << i;
       seen.passed |= static_cast<unsigned>((word & kPassed) != 0) << i;
+      seen.held |= holds(word, kReserved);
       seen.free |= static_cast<unsigned>((word & (kLive | kFrozen)) == 0) << i;
     }
     return seen;

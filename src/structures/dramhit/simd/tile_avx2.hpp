@@ -9,17 +9,13 @@ namespace holdfast::dramhit {
 
 struct Avx2Tile {
   static constexpr const char* kName = "avx2";
-  static constexpr bool kSelects = false;
 
   class Seen {
    public:
-    Seen(__m256i words, std::uint64_t want) : words_(words) {
-      const __m256i identity = _mm256_set1_epi64x(static_cast<long long>(kIdentity));
-      const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(want));
-      hits_ = upper_bits(_mm256_cmpeq_epi64(_mm256_and_si256(words, identity), wanted));
-    }
+    Seen(__m256i words, std::uint64_t want) : words_(words) { hits_ = hits_of(want); }
     bool found() const { return hits_ != 0; }
     unsigned slot() const { return kOrder >> 2 * std::countr_zero(hits_) & 3; }
+    bool reserved() const { return hits_of(kReserved) != 0; }
     unsigned used_slots() const { return ordered(upper_bits(_mm256_slli_epi64(words_, 63))); }
     unsigned passed_slots() const { return ordered(upper_bits(_mm256_slli_epi64(words_, 61))); }
     unsigned free_slots() const {
@@ -29,6 +25,11 @@ struct Avx2Tile {
 
    private:
     static constexpr unsigned kOrder = 0b11'01'10'00;  ///< words are of slots 0, 2, 1, 3
+    unsigned hits_of(std::uint64_t want) const {
+      const __m256i identity = _mm256_set1_epi64x(static_cast<long long>(kIdentity));
+      const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(want));
+      return upper_bits(_mm256_cmpeq_epi64(_mm256_and_si256(words_, identity), wanted));
+    }
     static unsigned upper_bits(__m256i words) {
       return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(words)));
     }
