@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,25 @@ class Engine::Group {
   BatchParts parts_;
 };
 
+/// What a look at the item says that the index named: `again` if it is another key's, or an older state.
+enum class Look : std::uint8_t { found, absent, again };
+
+/// By hash, which keys a batch of reads has looked up again. Such a read may meet a later state than the index named for later reads of the key, in this
+/// batch or in the next. These look again too, so that no caller goes back to an older state.
+class LookedAgain {
+ public:
+  void begin_next() { ++batch_; }
+  /// The last batch was executed before this one was looked up.
+  void begin_alone() { batch_ += kOverlapping; }
+  bool has(cuckoo::Hash hash) const { return batch_ - last_[hash % last_.size()] < kOverlapping; }
+  void note(cuckoo::Hash hash) { last_[hash % last_.size()] = batch_; }
+
+ private:
+  static constexpr std::uint32_t kOverlapping = 2;
+  std::uint32_t batch_ = kOverlapping;
+  std::array<std::uint32_t, 4096> last_{};  ///< batch
+};
+
 /// Reads whose locations the index gives as one batch, any time before they are executed. For one thread at a time.
 class Engine::Lookup {
  public:
@@ -48,7 +68,7 @@ class Engine::Lookup {
   void look_up(Engine& engine, const Keys& keys, std::size_t size) {
     take_rows(engine, keys, size);
     engine.index_.search(hashes_, locations_);
-    if (engine.index_.is_batched()) share_locations();
+    share<cuckoo::Location>(hashes_, locations_);
   }
   /// The same in two steps, between which the caller does other things. Nothing else is called between them.
   template <class Keys>
@@ -59,7 +79,7 @@ class Engine::Lookup {
   }
   void finish() {
     searching_->finish(locations_);
-    if (engine_->index_.is_batched()) share_locations();
+    share<cuckoo::Location>(hashes_, locations_);
   }
   /// Fetches memory of rows that `read` needs next, when it is at `row`.
   void fetch(std::size_t row) const {
@@ -70,35 +90,18 @@ class Engine::Lookup {
     __builtin_prefetch(cell.words);
     if (cell.size > 8) __builtin_prefetch(cell.words + 8);
   }
-  std::uint64_t hash(std::size_t row) const { return hashes_[row]; }
-  /// `copy` as in `Engine::read`. `looks_again`: whether the key is looked up again, or, afterwards, was: the index may have named an older state.
-  template <class Copy>
-  bool read(std::size_t row, std::span<const std::byte> key, bool& looks_again, const Copy& copy) {
-    Parts parts(*engine_);
-    const Key its{key.data(), static_cast<std::uint16_t>(key.size()), hashes_[row]};
-    Cell found;
-    if (!looks_again) {
-      if (locations_[row] == cuckoo::kNone) return false;
-      Moment begun = parts.moment();
-      begun.newest = begun_.newest;
-      found = engine_->cells_.at({locations_[row]});
-      if (!found.none() && ask(parts, its, found, begun, copy) != Answer::item) found = {};
-    }
-    if (found.none()) {  // another key has this signature, or the key has changed
-      found = find(parts, its, copy);
-      looks_again = true;
-    }
-    if (!found.none()) engine_->cells_.mark(found.location);
-    return !found.none();
+  /// Executes the rows: `read(row, look)` calls `look(copy)` once, with `copy` as in `Engine::read`, and returns what that returned. Rows whose item
+  /// has changed since the look-up are looked up again, together, and read again; those of one key are answered in their order.
+  template <class Keys, class Read>
+  void run(const Keys& keys, const Read& read) {
+    again_.begin_alone();
+    run_all(keys, again_, read);
   }
-  /// The same of rows that are read in their order, one batch alone.
-  template <class Copy>
-  bool read_in_order(std::size_t row, std::span<const std::byte> key, const Copy& copy) {
-    const bool looked = std::find(again_.begin(), again_.end(), hashes_[row]) != again_.end();
-    bool looks_again = looked;
-    const bool found = read(row, key, looks_again, copy);
-    if (looks_again && !looked) again_.push_back(hashes_[row]);
-    return found;
+  /// The same, where the next batch was looked up before this one is executed. `again`: of all of them.
+  template <class Keys, class Read>
+  void run(const Keys& keys, LookedAgain& again, const Read& read) {
+    again.begin_next();
+    run_all(keys, again, read);
   }
 
  private:
@@ -106,21 +109,71 @@ class Engine::Lookup {
   void take_rows(Engine& engine, const Keys& keys, std::size_t size) {
     engine_ = &engine;
     begun_ = engine.counters_.moment();
-    again_.clear();
     hashes_.resize(size);
     locations_.resize(size);
     for (std::size_t i = 0; i < size; ++i) hashes_[i] = engine.key_of(keys[i]).hash;
   }
-  /// Such an index answers rows in any order: a later row of a key must not get an older location than an earlier one.
-  void share_locations() {
-    first_.assign(std::bit_ceil(2 * hashes_.size() + 1), kNoRow);
+  template <class Copy>
+  Look look(std::size_t row, std::span<const std::byte> key, const Copy& copy) {
+    if (locations_[row] == cuckoo::kNone) return Look::absent;
+    Parts parts(*engine_);
+    Moment begun = parts.moment();
+    begun.newest = begun_.newest;
+    const Cell found = engine_->cells_.at({locations_[row]});
+    const Key its{key.data(), static_cast<std::uint16_t>(key.size()), hashes_[row]};
+    if (found.none() || ask(parts, its, found, begun, copy) != Answer::item) return Look::again;
+    engine_->cells_.mark(found.location);
+    return Look::found;
+  }
+  template <class Keys, class Read>
+  void run_all(const Keys& keys, LookedAgain& again, const Read& read) {
+    left_.clear();
     for (std::uint32_t row = 0; row < hashes_.size(); ++row) {
-      std::size_t at = hashes_[row] % first_.size();
-      while (first_[at] != kNoRow && hashes_[first_[at]] != hashes_[row]) {  // ends: half of the places are free
+      fetch(row);
+      const auto look = [&](const auto& copy) { return this->look(row, keys[row], copy); };
+      if (!again.has(hashes_[row]) && read(row, look) != Look::again) continue;
+      again.note(hashes_[row]);
+      left_.push_back(row);
+    }
+    if (!left_.empty()) run_left(keys, read);
+  }
+  /// The rows `left_`, with all that the index names for each. A row whose item changes meanwhile is looked up alone, and so are later rows of its key.
+  template <class Keys, class Read>
+  void run_left(const Keys& keys, const Read& read) {
+    Parts parts(*engine_);
+    const Moment begun = parts.moment();
+    left_hashes_.clear();
+    for (const std::uint32_t row : left_) left_hashes_.push_back(hashes_[row]);
+    lists_.resize(left_.size());
+    engine_->index_.candidates(left_hashes_, lists_);
+    share<cuckoo::Candidates>(left_hashes_, lists_);
+    again_.begin_alone();
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+      const std::uint32_t row = left_[i];
+      const Key key{keys[row].data(), static_cast<std::uint16_t>(keys[row].size()), hashes_[row]};
+      read(row, [&](const auto& copy) {
+        typename Parts::Candidates candidates;
+        const bool known = !again_.has(key.hash) && parts.cells_of(lists_[i], candidates);
+        const unsigned looks = parts.looks();
+        const Cell found = known ? find(parts, key, begun, candidates, copy) : find(parts, key, copy);
+        if (parts.looks() != looks) again_.note(key.hash);
+        if (!found.none()) engine_->cells_.mark(found.location);
+        return found.none() ? Look::absent : Look::found;
+      });
+    }
+  }
+  /// An index that has batches only answers rows in any order: a later row of a key must not get an older answer than an earlier one.
+  template <class Answer>
+  void share(std::span<const cuckoo::Hash> hashes, std::span<Answer> answers) {
+    if (!engine_->index_.is_batched()) return;
+    first_.assign(std::bit_ceil(2 * hashes.size() + 1), kNoRow);
+    for (std::uint32_t row = 0; row < hashes.size(); ++row) {
+      std::size_t at = hashes[row] % first_.size();
+      while (first_[at] != kNoRow && hashes[first_[at]] != hashes[row]) {  // ends: half of the places are free
         at = (at + 1) % first_.size();
       }
       if (first_[at] == kNoRow) first_[at] = row;
-      locations_[row] = locations_[first_[at]];
+      if (first_[at] != row) answers[row] = answers[first_[at]];
     }
   }
 
@@ -128,8 +181,11 @@ class Engine::Lookup {
   Engine* engine_ = nullptr;
   Moment begun_;
   std::optional<EngineIndex::Searching> searching_;
-  std::vector<cuckoo::Hash> again_;   ///< of keys that were looked up again
-  std::vector<std::uint32_t> first_;  ///< by hash: the first row that has it
+  LookedAgain again_;
+  std::vector<std::uint32_t> left_;  ///< rows that must be looked up again
+  std::vector<cuckoo::Hash> left_hashes_;
+  std::vector<cuckoo::Candidates> lists_;  ///< of these
+  std::vector<std::uint32_t> first_;       ///< by hash: the first row that has it
   std::vector<cuckoo::Hash> hashes_;
   std::vector<cuckoo::Location> locations_;
 };

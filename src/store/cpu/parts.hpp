@@ -32,15 +32,20 @@ class Engine::Parts {
     for (bool stale = true; stale;) {  // ends: a location without a piece was replaced since the index was read
       cuckoo::Candidates list;
       engine_.index_.candidates({&key.hash, 1}, {&list, 1});
-      stale = false;
-      found.size = list.size;
-      for (unsigned i = 0; i < list.size && !stale; ++i) {
-        found.cells[i] = engine_.cells_.at({list.locations[i]});
-        stale = found.cells[i].none();
-      }
+      stale = !cells_of(list, found);
     }
     return found;
   }
+  /// False: a location is of a piece that was given away since the index named it.
+  bool cells_of(const cuckoo::Candidates& list, Candidates& found) const {
+    found.size = list.size;
+    for (unsigned i = 0; i < list.size; ++i) {
+      found.cells[i] = engine_.cells_.at({list.locations[i]});
+      if (found.cells[i].none()) return false;
+    }
+    return true;
+  }
+  unsigned looks() const { return looks_; }  ///< calls of `candidates`
   bool names(const Key& key, Location location) {
     cuckoo::Candidates list;
     engine_.index_.candidates({&key.hash, 1}, {&list, 1});

@@ -16,14 +16,13 @@ template <class Copy, class End>
   for (std::size_t first = 0; first < keys.size; first += kMost) {
     const ByteRows some{keys.bytes, keys.offsets + first, std::min(kMost, keys.size - first)};
     lookup.look_up(*this, some, some.size);
-    for (std::size_t row = 0; row < some.size; ++row) {
-      lookup.fetch(row);
-      const auto copy_row = [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+    lookup.run(some, [&](std::size_t row, const auto& look) {
+      const Look found = look([&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
         return copy(first + row, header, state, sequence, cell);
-      };
-      const bool found = lookup.read_in_order(row, some[row], copy_row);
-      end(first + row, found);
-    }
+      });
+      if (found != Look::again) end(first + row, found == Look::found);
+      return found;
+    });
   }
 }
 

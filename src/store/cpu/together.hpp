@@ -41,7 +41,7 @@ class Engine::Together {
   explicit Together(Engine& engine) : engine_(engine), parts_(engine), marks_(marks_of(engine.claims_.words())) {}
 
   /// Executes rows; those of one key in their order. `ask(i)`: row i; `end(i, change, number)`: the answer of a change, and the new number of a
-  /// `count`; `read(i, find)`: row i is executed by `find(copy)`, as `Engine::read`; `single(i)`: by the caller.
+  /// `count`; `read(i, look)` as in `Lookup::run`; `single(i)`: by the caller.
   template <class AskOf, class End, class Read, class Single>
   void run(std::size_t size, const AskOf& ask, const End& end, const Read& read, const Single& single) {
     std::vector<std::uint32_t> waiting(size);
@@ -57,7 +57,7 @@ class Engine::Together {
   template <class AskOf, class End>
   void run(std::size_t size, const AskOf& ask, const End& end) {
     run(
-        size, ask, end, [](std::size_t, const auto&) {}, [](std::size_t) {});
+        size, ask, end, [](std::size_t, const auto&) { return Look::absent; }, [](std::size_t) {});
   }
 
  private:
@@ -207,10 +207,7 @@ class Engine::Together {
       keys_.emplace_back(content.key, content.key_bytes);
     }
     lookup_.look_up(engine_, keys_, keys_.size());
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      lookup_.fetch(i);
-      read(reads_[i], [&](const auto& copy) { return lookup_.read_in_order(i, keys_[i], copy); });
-    }
+    lookup_.run(keys_, [&](std::size_t i, const auto& look) { return read(reads_[i], look); });
   }
 
   template <class AskOf, class End>

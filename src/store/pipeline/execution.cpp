@@ -10,6 +10,7 @@ namespace holdfast::store::pipeline {
 
 using cpu::Condition;
 using cpu::Engine;
+using cpu::Look;
 
 namespace {
 
@@ -129,7 +130,7 @@ void Execution::execute(Engine& engine, std::span<const Item> items) {
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (some[i].batch->error_) continue;
       if (reads(some[i])) {
-        read(engine, some[i], [&](const auto& copy) { return group.read(i, copy); });
+        read(engine, some[i], [&](const auto& copy) { return group.read(i, copy) ? Look::found : Look::absent; });
       } else {
         change(engine, group, i, some[i]);
       }
@@ -139,16 +140,9 @@ void Execution::execute(Engine& engine, std::span<const Item> items) {
 }
 
 void Execution::execute(Engine& engine, std::span<const Item> items, Engine::Lookup& lookup) {
-  const Keys keys{items};
-  ++lookup_;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    lookup.fetch(i);
-    if (items[i].batch->error_) continue;
-    std::uint32_t& last = looked_again_[lookup.hash(i) % looked_again_.size()];
-    bool looks_again = lookup_ - last < kLookedUp;
-    read(engine, items[i], [&](const auto& copy) { return lookup.read(i, keys[i], looks_again, copy); });
-    if (looks_again) last = lookup_;
-  }
+  lookup.run(Keys{items}, looked_again_, [&](std::size_t i, const auto& look) {
+    return items[i].batch->error_ ? Look::absent : read(engine, items[i], look);
+  });
 }
 
 /// By an index that answers large batches.
@@ -170,29 +164,30 @@ void Execution::execute_together(Engine& engine, std::span<const Item> items) {
   };
   Engine::Together(engine).run(
       open.size(), [&](std::size_t i) { return ask_of(request_of(open[i])); }, answer,
-      [&](std::size_t i, const auto& find) { read(engine, open[i], find); }, single);
+      [&](std::size_t i, const auto& look) { return read(engine, open[i], look); }, single);
 }
 
-/// `read(copy)`: whether the key has an item.
-template <class Read>
-void Execution::read(Engine& engine, const Item& item, const Read& read) {
+/// `look(copy)` as in `Lookup::run`. An item that is looked up again has no answer yet.
+template <class LookAt>
+Look Execution::read(Engine& engine, const Item& item, const LookAt& look) {
   StoreBatch& batch = *item.batch;
   StoreBatch::Row& row = batch.rows_[item.row];
   row.value_at = batch.used_;
   std::uint64_t number = 0;
-  const bool found = read([&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+  const Look found = look([&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
     row.value_bytes = header.value_bytes;
     row.answer = {StoreStatus::found, {}, header.flags, engine.cas_of(header, sequence, cell), state.expiry(),
                   state.is_stale(),   0};
     number = sequence;
     return engine.copy_value(header, sequence, cell, batch.take(row.value_at, header.value_bytes));
   });
-  if (!found) {
+  if (found != Look::found) {
     batch.used_ = row.value_at;
     row = {};
     number = engine.newest();
   }
-  shows(batch, number);
+  if (found != Look::again) shows(batch, number);
+  return found;
 }
 
 void Execution::change(Engine& engine, Engine::Group& group, std::size_t at, const Item& item) {

@@ -42,8 +42,8 @@ class Execution {
   void execute(cpu::Engine& engine, std::span<const Item> items);
   void execute(cpu::Engine& engine, std::span<const Item> items, cpu::Engine::Lookup& lookup);
   void execute_together(cpu::Engine& engine, std::span<const Item> items);
-  template <class Read>
-  void read(cpu::Engine& engine, const Item& item, const Read& read);
+  template <class LookAt>
+  cpu::Look read(cpu::Engine& engine, const Item& item, const LookAt& look);
   void change(cpu::Engine& engine, cpu::Engine::Group& group, std::size_t at, const Item& item);
   void shows(StoreBatch& batch, std::uint64_t number);
   void ended(const Item& item);
@@ -51,13 +51,7 @@ class Execution {
   Shared& shared_;
   StoreBatch* executed_ = nullptr;  ///< the first of those whose answers were not released yet
   StoreBatch** last_ = &executed_;  ///< where the next one is entered
-
-  // A read that looks its key up again may meet a later state than the index named for later reads of the key, in this batch or in those that were
-  // looked up meanwhile. These look again too, so that no caller goes back to an older state.
-  static constexpr std::uint32_t kLookedUp =
-      3;  ///< batches that may have been looked up before this one is executed, with it
-  std::array<std::uint32_t, 4096> looked_again_{};  ///< by hash: the last batch of which a row did
-  std::uint32_t lookup_ = kLookedUp;                ///< number of the batch
+  cpu::LookedAgain looked_again_;
 };
 
 /// The keys of requests.
