@@ -140,6 +140,7 @@ void Execution::execute(Engine& engine, std::span<const Item> items) {
 }
 
 void Execution::execute(Engine& engine, std::span<const Item> items, Engine::Lookup& lookup) {
+  lookup.finish();
   lookup.run(Keys{items}, looked_again_, [&](std::size_t i, const auto& look) {
     return items[i].batch->error_ ? Look::absent : read(engine, items[i], look);
   });

@@ -20,8 +20,8 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// Executes requests in their order, in one use of the store, and leaves `items` empty. `lookup`, if given: what the index named for the keys of
-  /// all of them, which are reads.
+  /// Executes requests in their order, in one use of the store, and leaves `items` empty. `lookup`, if given: was begun for the keys of all of
+  /// them, which are reads.
   void run(std::vector<Item>& items, cpu::Engine::Lookup* lookup = nullptr);
   /// Ends batches.
   void release();

@@ -52,13 +52,13 @@ void Executor::next_cycle() {
   if (staged) end_ = Clock::now() + shared_.cycle;
 }
 
-/// Searches the index. If that fails, the execution meets the same error, or searches itself.
+/// Begins a search of the index. If that fails, the execution meets the same error, or searches itself.
 void Executor::look_up(Buffer& buffer) {
   buffer.looked_up = false;
   if (buffer.reads.empty()) return;
   try {
     buffer.looked_up = shared_.store.search([&](cpu::Engine& engine) {
-      buffer.lookup.look_up(engine, Keys{buffer.reads}, buffer.reads.size());
+      buffer.lookup.begin(engine, Keys{buffer.reads}, buffer.reads.size());
       return true;
     });
   } catch (const std::exception&) {
