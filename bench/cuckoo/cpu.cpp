@@ -84,7 +84,18 @@ Json cpu(const Setup& setup) {
   for (unsigned i = 0; i < setup.threads; ++i) arrays.emplace_back(rates.batch());
   std::atomic<std::uint64_t> wrong = 0, sum = 0;
   std::vector<double> to_75, to_88, present, absent, replaced, erased, built, one_line, two_lines;
+  const dramhit::Pages memory(cells * 8, {.populate = true});
+  std::fill_n(reinterpret_cast<std::uint64_t*>(memory.data()), cells, 1);
+  const auto reads = [&](bool two) {
+    return rates.of(0, most, [&](std::uint64_t first, std::uint64_t rows, unsigned thread) {
+      arrays[thread].items(first, rows, false);
+      sum += read_lines(reinterpret_cast<const std::uint64_t*>(memory.data()), cells / 8 - 1, arrays[thread].hashes,
+                        rows, two);
+    });
+  };
   for (unsigned repetition = 0; repetition < setup.repetitions; ++repetition) {
+    one_line.push_back(reads(false));
+    two_lines.push_back(reads(true));
     CpuIndex index({.capacity = cells / 10 * 8, .threads = setup.threads});
     require(index.cells() == cells, "size");
     const auto insert = [&](std::uint64_t first, std::uint64_t rows, unsigned thread) {
@@ -120,18 +131,6 @@ Json cpu(const Setup& setup) {
     erased.push_back(rates.of(0, most, erase));
     require(index.size() == 0 && index.growths() == 0, "end");
   }
-  const dramhit::Pages memory(cells * 8, {.populate = true});
-  std::fill_n(reinterpret_cast<std::uint64_t*>(memory.data()), cells, 1);
-  for (const bool two : {false, true}) {
-    for (unsigned repetition = 0; repetition < setup.repetitions; ++repetition) {
-      (two ? two_lines : one_line)
-          .push_back(rates.of(0, most, [&](std::uint64_t first, std::uint64_t rows, unsigned thread) {
-            arrays[thread].items(first, rows, false);
-            sum += read_lines(reinterpret_cast<const std::uint64_t*>(memory.data()), cells / 8 - 1,
-                              arrays[thread].hashes, rows, two);
-          }));
-    }
-  }
   require(wrong == 0, "operations");
   require(sum == setup.repetitions * most * 3, "lines");
   std::vector<Hash> hashes(most);
@@ -147,7 +146,8 @@ Json cpu(const Setup& setup) {
     built.push_back(static_cast<double>(most) / seconds_since(begin) / 1e6);
     require(index.size() == most, "build");
   }
-  return {{"threads", setup.threads},
+  return {{"study", "cpu"},
+          {"threads", setup.threads},
           {"cells", cells},
           {"batch", rates.batch()},
           {"million_per_second",

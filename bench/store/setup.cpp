@@ -59,12 +59,12 @@ void PackedRows::add(std::uint64_t item, std::uint64_t version) {
   items_.push_back(item);
 }
 
+StoreIndex index_of(const Setup& setup) { return setup.index == "gpu" ? StoreIndex::gpu : StoreIndex::cpu; }
+
 Bench::Bench(const Setup& setup, std::uint64_t items)
     : path_(setup.pool),
       pool_(Pool::create(path_, true)),
-      store_(Store::create(
-          pool_, "store",
-          {.expected_items = items, .index = setup.index == "gpu" ? StoreIndex::gpu : StoreIndex::cpu})) {}
+      store_(Store::create(pool_, "store", {.expected_items = items, .index = index_of(setup)})) {}
 
 Bench::~Bench() {
   store_.close();

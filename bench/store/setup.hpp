@@ -68,6 +68,7 @@ class Bench {
   Store store_;
 };
 
+StoreIndex index_of(const Setup& setup);
 /// Says on stderr how far the study is.
 void say(const std::string& what);
 /// Throws unless it holds: an answer was wrong.

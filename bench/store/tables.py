@@ -56,4 +56,16 @@ def rivals(content: Json) -> str:
     return grid(["store", *(f"{text}, M/s" for text in texts), *over], rows)
 
 
-TABLES: dict[str, Callable[[Json], str]] = {"store-pipeline": pipeline, "store-sets": sets, "store-rivals": rivals}
+def churn(content: Json) -> str:
+    """M items replaced a second, in each of ten turns in which every item is replaced; the last over the first."""
+    turns = content["results"]["turn_million_per_second"]
+    rows = [[*(spread_text(turn, 2) for turn in turns), spread_text(content["results"]["end_of_beginning"], 2)]]
+    return grid([*(f"turn {number}" for number in range(1, len(turns) + 1)), "last over first"], rows)
+
+
+TABLES: dict[str, Callable[[Json], str]] = {
+    "store-churn": churn,
+    "store-pipeline": pipeline,
+    "store-sets": sets,
+    "store-rivals": rivals,
+}
