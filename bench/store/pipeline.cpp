@@ -13,9 +13,8 @@
 namespace holdfast::bench::store {
 namespace {
 
-constexpr std::size_t kRows = 64;      ///< of a batch
-constexpr std::size_t kBatches = 64;   ///< that a caller has
-constexpr std::size_t kUnderWay = 16;  ///< of those, at a time
+constexpr std::size_t kRows = 64;     ///< of a batch
+constexpr std::size_t kBatches = 64;  ///< that a caller has
 
 /// A batch that is submitted again and again.
 struct Flight {
@@ -35,7 +34,8 @@ struct Case {
 
 class Client {
  public:
-  Client(const Setup& setup, const Case& its, const Distribution& distribution, unsigned number) : its_(its) {
+  Client(const Setup& setup, const Case& its, const Distribution& distribution, unsigned number)
+      : its_(its), under_way_(setup.under_way) {
     Random random(number);
     for (std::size_t i = 0; i < kBatches; ++i) {
       auto flight = std::make_unique<Flight>(its.set);
@@ -60,8 +60,8 @@ class Client {
   /// So many batches, and checks each answer's status and length, and one value of each batch.
   void run(StoreCaller& caller, std::uint64_t batches) {
     waits_.reserve(batches);
-    for (std::uint64_t i = 0; i < batches + kUnderWay; ++i) {
-      if (i >= kUnderWay) end(caller, (i - kUnderWay) % kBatches);
+    for (std::uint64_t i = 0; i < batches + under_way_; ++i) {
+      if (i >= under_way_) end(caller, (i - under_way_) % kBatches);
       if (i >= batches) continue;
       Flight& next = *flights_[i % kBatches];
       next.begun = Clock::now();
@@ -90,6 +90,7 @@ class Client {
   }
 
   const Case its_;
+  const std::uint64_t under_way_;
   std::vector<std::unique_ptr<Flight>> flights_;
   std::vector<bool> is_get_;
   std::vector<double> waits_;
@@ -110,7 +111,7 @@ void measure(const Setup& setup, const Case& its, const Distribution& distributi
     clients.push_back(std::make_unique<Client>(setup, its, distribution, i + 1));
   }
   StorePipeline pipeline(store, {.mode = its.mode, .callers = setup.threads});
-  const std::uint64_t batches = std::max<std::uint64_t>(4 * kUnderWay, setup.items / setup.threads / kRows);
+  const std::uint64_t batches = std::max<std::uint64_t>(4 * kBatches, setup.items / setup.threads / kRows);
   const double seconds = together(setup.threads, [&](unsigned thread) {
     StoreCaller caller = pipeline.caller();
     clients[thread]->run(caller, batches);
@@ -173,7 +174,7 @@ Json pipeline(const Setup& setup) {
           {"index", setup.index},
           {"threads", setup.threads},
           {"batch", std::uint64_t{kRows}},
-          {"under_way", std::uint64_t{kUnderWay}},
+          {"under_way", setup.under_way},
           {"rows", rows}};
 }
 

@@ -17,6 +17,10 @@ void Setup::take(CLI::App& app) {
   app.add_option("--batch", batch, "rows")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", threads, "callers")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--sets", sets, "of the paper's data, of the study `pipeline`")->capture_default_str();
+  app.add_option("--under-way", under_way,
+                 "batches of 64 requests that a caller has submitted, in the study `pipeline`")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   app.add_option("--index", index, "where a store has it")->check(CLI::IsMember({"cpu", "gpu"}))->capture_default_str();
   app.add_option("--blocks", blocks, "that are copied between a GPU and a store")->capture_default_str();
   app.add_option("--block-bytes", block_bytes, "of each, a multiple of 8")->capture_default_str();
