@@ -8,6 +8,7 @@
 namespace holdfast {
 
 using store::Change;
+using store::cpu::Ask;
 using store::cpu::Condition;
 using store::cpu::Engine;
 
@@ -49,7 +50,7 @@ std::optional<StoreItem> Store::get_and_touch(std::string_view key, std::uint64_
   return impl_->use().change(1, [&](Engine& engine) -> std::optional<StoreItem> {
     StoreItem item;
     store::State state;
-    const auto copy = Impl::copier(engine, item);
+    const store::ItemCopier copy{engine, item};
     if (engine.get_and_touch(bytes_of(key), expiry, copy, state) != Change::touched) return std::nullopt;
     item.expiry = state.expiry();
     item.is_stale = state.is_stale();
@@ -58,10 +59,7 @@ std::optional<StoreItem> Store::get_and_touch(std::string_view key, std::uint64_
 }
 bool Store::contains(std::string_view key) const {
   impl_->require_key(key.size());
-  return impl_->use().search([&](Engine& engine) {
-    return engine.read(bytes_of(key),
-                       [](const store::Header&, store::State, std::uint64_t, const store::Cell&) { return true; });
-  });
+  return impl_->single().read(bytes_of(key), nullptr);
 }
 
 StoreStatus Store::set(std::string_view key, std::string_view value, const ItemOptions& item) {
@@ -85,18 +83,17 @@ StoreStatus Store::decrement(std::string_view key, std::uint64_t by, std::uint64
   return impl_->count(key, by, true, result);
 }
 StoreStatus Store::touch(std::string_view key, std::uint64_t expiry) {
-  impl_->require_key(key.size());
   impl_->require_item({.expiry = expiry});
-  return impl_->use().change(1, [&](Engine& engine) { return status_of(engine.touch(bytes_of(key), expiry)); });
+  return status_of(impl_->single().change(impl_->ask_of(key, Ask::Kind::touch, expiry)));
 }
 StoreStatus Store::mark_stale(std::string_view key, std::uint64_t expiry) {
-  impl_->require_key(key.size());
   impl_->require_item({.expiry = expiry});
-  return impl_->use().change(1, [&](Engine& engine) { return status_of(engine.mark_stale(bytes_of(key), expiry)); });
+  return status_of(impl_->single().change(impl_->ask_of(key, Ask::Kind::mark_stale, expiry)));
 }
 StoreStatus Store::erase(std::string_view key, std::uint64_t expected) {
-  impl_->require_key(key.size());
-  return impl_->use().change(1, [&](Engine& engine) { return status_of(engine.erase(bytes_of(key), expected)); });
+  Ask ask = impl_->ask_of(key, Ask::Kind::erase, 0);
+  ask.cas = expected;
+  return status_of(impl_->single().change(ask));
 }
 void Store::flush_all() {
   impl_->use().change(1, [](Engine& engine) {

@@ -9,6 +9,7 @@
 #include "pool/kinds/open_object.hpp"
 #include "store/cpu/rows.hpp"
 #include "store/open_store.hpp"
+#include "store/single_calls.hpp"
 
 namespace holdfast {
 
@@ -131,9 +132,11 @@ class Store::Impl : public pool::OpenObject {
     require_key(key.size());
     require_value(value.size());
     require_item(item);
-    const store::Content content = content_of(bytes_of(key), bytes_of(value), item);
-    return use().change(
-        1, [&](store::cpu::Engine& engine) { return status_of(engine.set(content, condition, expected)); });
+    store::cpu::Ask ask;
+    ask.content = content_of(bytes_of(key), bytes_of(value), item);
+    ask.condition = condition;
+    ask.cas = expected;
+    return status_of(single().change(ask));
   }
   StoreStatus extend(std::string_view key, std::string_view value, bool before) {
     require_key(key.size());
@@ -143,33 +146,33 @@ class Store::Impl : public pool::OpenObject {
     });
   }
   StoreStatus count(std::string_view key, std::uint64_t by, bool subtract, std::uint64_t& result) {
+    store::cpu::Ask ask = ask_of(key, store::cpu::Ask::Kind::count, by);
+    ask.subtracts = subtract;
+    return status_of(single().change(ask, &result));
+  }
+  /// A change of the key that takes a number.
+  store::cpu::Ask ask_of(std::string_view key, store::cpu::Ask::Kind kind, std::uint64_t number) const {
     require_key(key.size());
-    return use().change(
-        1, [&](store::cpu::Engine& engine) { return status_of(engine.add(bytes_of(key), by, subtract, result)); });
+    store::cpu::Ask ask;
+    ask.kind = kind;
+    ask.content = content_of(bytes_of(key), {}, {});
+    ask.number = number;
+    return ask;
   }
   std::optional<StoreItem> get(std::string_view key) {
     require_key(key.size());
-    return use().search([&](store::cpu::Engine& engine) { return read(engine, key); });
-  }
-  /// Copies what a key has to `item`.
-  static auto copier(const store::cpu::Engine& engine, StoreItem& item) {
-    return [&](const store::Header& header, store::State state, std::uint64_t sequence, const store::Cell& cell) {
-      item.value.resize(header.value_bytes);
-      item.flags = header.flags;
-      item.cas = engine.cas_of(header, sequence, cell);
-      item.expiry = state.expiry();
-      item.is_stale = state.is_stale();
-      return engine.copy_value(header, sequence, cell, reinterpret_cast<std::byte*>(item.value.data()));
-    };
-  }
-  static std::optional<StoreItem> read(store::cpu::Engine& engine, std::string_view key) {
     StoreItem item;
-    if (!engine.read(bytes_of(key), copier(engine, item))) return std::nullopt;
+    if (!single().read(bytes_of(key), &item)) return std::nullopt;
     return item;
+  }
+  store::SingleCalls& single() {
+    use();
+    return single_;
   }
 
  private:
   store::OpenStore store_;
+  store::SingleCalls single_{store_};
 };
 
 }  // namespace holdfast

@@ -42,6 +42,9 @@ struct HistoryStore {
 StoreOptions store_options(std::uint64_t seed, [[maybe_unused]] bool forks) {
   Random random(mix(seed, 0x73746f));
   StoreOptions options{.flush = random.chance(50), .seed = seed | 1};
+#ifndef HOLDFAST_WITH_CUDA
+  store::StandIn::pause_us = seed % 9 == 0 ? 20 : 0;  // so that calls with one key wait for each other, and are a batch
+#endif
   if (seed % 3 != 0) return options;
 #ifndef HOLDFAST_WITH_CUDA
   options.index = StoreIndex::gpu;

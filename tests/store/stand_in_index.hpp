@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <thread>
 
 #include "holdfast/error.hpp"
 #include "structures/cuckoo/any_index.hpp"
@@ -19,6 +21,7 @@ struct StandIn {
   static inline std::atomic<std::uint64_t> most_entries = ~std::uint64_t{0};  ///< that it has memory for
   static inline std::atomic<bool> is_missing = false;  ///< there is none: as a machine without a GPU
   static inline std::atomic<std::uint64_t> calls = 0, rows = 0;
+  static inline std::atomic<unsigned> pause_us = 0;  ///< that each call takes at least
 };
 
 class StandInIndex final : public cuckoo::AnyIndex {
@@ -80,6 +83,7 @@ class StandInIndex final : public cuckoo::AnyIndex {
     if (!failed_ && StandIn::calls_left >= 0) failed_ = StandIn::calls_left.fetch_sub(1) == 0;
     const std::uint64_t number = StandIn::calls.fetch_add(1);
     StandIn::rows += rows;
+    if (StandIn::pause_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(StandIn::pause_us));
     task(std::size_t{0}, failed_ ? (rows + number % 2) / 2 : rows);
     if (failed_) throw DeviceError("the GPU was lost");
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "holdfast/store_memory.hpp"
-#include "store/fake_device.hpp"
+#include "store/in_place/fake_device.hpp"
 #include "store/store_fixture.hpp"
 
 namespace holdfast {

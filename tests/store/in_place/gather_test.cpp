@@ -10,7 +10,7 @@
 #include "holdfast/store_memory.hpp"
 #include "store/cpu/engine.hpp"
 #include "store/engine_kit.hpp"
-#include "store/fake_device.hpp"
+#include "store/in_place/fake_device.hpp"
 #include "store/store_fixture.hpp"
 
 namespace holdfast {

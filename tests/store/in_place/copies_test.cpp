@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "holdfast/store_memory.hpp"
-#include "store/fake_device.hpp"
+#include "store/in_place/fake_device.hpp"
 #include "store/store_fixture.hpp"
 
 namespace holdfast {
