@@ -17,8 +17,8 @@ namespace holdfast {
 namespace {
 
 /// What `Store::get` fills, with bytes that it must replace.
-struct Filled {
-  Filled(std::size_t rows, std::uint64_t its_row_bytes)
+struct FilledArray {
+  FilledArray(std::size_t rows, std::uint64_t its_row_bytes)
       : row_bytes(its_row_bytes), memory(rows * row_bytes, '?'), statuses(rows), bytes(rows, 77) {}
   void get(const Store& store, const Strings& keys, bool on_device) {
     store.get(rows_of(keys), {memory.data(), row_bytes, on_device}, statuses, bytes);
@@ -56,7 +56,7 @@ TEST_P(StoreGather, RowsHaveValuesAndZerosBehindThem) {
   store.set("larger", whole + "w");
   store.set("large", large);
   const Strings keys = strings({"small", "none", "whole", "empty", "larger", "small"});
-  Filled some(keys.size(), 100);
+  FilledArray some(keys.size(), 100);
   some.get(store, keys, GetParam());
   some.expect(0, StoreStatus::found, 3, "abc");
   some.expect(1, StoreStatus::not_found, 0, "");
@@ -64,18 +64,18 @@ TEST_P(StoreGather, RowsHaveValuesAndZerosBehindThem) {
   some.expect(3, StoreStatus::found, 0, "");
   some.expect(4, StoreStatus::too_large, 101, "");
   some.expect(5, StoreStatus::found, 3, "abc");
-  Filled chunks(2, 5'000'010);
+  FilledArray chunks(2, 5'000'010);
   chunks.get(store, strings({"large", "whole"}), GetParam());
   chunks.expect(0, StoreStatus::found, large.size(), large);
   chunks.expect(1, StoreStatus::found, 100, whole);
-  Filled nothing(2, 0);
+  FilledArray nothing(2, 0);
   nothing.get(store, strings({"empty", "small"}), GetParam());
   nothing.expect(0, StoreStatus::found, 0, "");
   nothing.expect(1, StoreStatus::too_large, 3, "");
   std::string memory(6, '?');
   store.get(rows_of(strings({"small", "none"})), {memory.data(), 3, GetParam()});  // without answers
   EXPECT_EQ(memory, std::string("abc\0\0\0", 6));
-  Filled none(0, 8);
+  FilledArray none(0, 8);
   none.get(store, strings({}), GetParam());
 }
 
@@ -88,7 +88,7 @@ TEST_P(StoreGather, ManyRows) {
     if (i % 3 != 0) store.set(names.back(), "value " + std::to_string(i));
   }
   std::shuffle(names.begin(), names.end(), std::mt19937_64(3));
-  Filled rows(kRows, 11);
+  FilledArray rows(kRows, 11);
   rows.get(store, Strings(names), GetParam());
   for (std::size_t i = 0; i < kRows && !HasFailure(); ++i) {
     const std::string number = names[i].substr(4), value = "value " + number;
@@ -116,7 +116,7 @@ TEST_P(StoreGather, ValuesAreWholeBesideChanges) {
     for (int i = 0; !ends.stop_requested(); ++i) change(i);
   });
   for (int i = 0; i < (kSanitized ? 100 : 2'000) && !HasFailure(); ++i) {
-    Filled rows(4, 500);
+    FilledArray rows(4, 500);
     rows.get(store, keys, GetParam());
     for (std::size_t row = 0; row < 4; ++row) {
       const char letter = rows.memory[row * 500];
@@ -131,7 +131,7 @@ TEST_P(StoreGather, ValuesAreWholeBesideChanges) {
 
 TEST_P(StoreGather, BadArgumentsFillNothing) {
   Store store = make_any();
-  Filled rows(2, 8);
+  FilledArray rows(2, 8);
   const Strings keys = strings({"a", "b"});
   EXPECT_THROW(store.get(rows_of(keys), {nullptr, 8, GetParam()}, rows.statuses, rows.bytes), InvalidArgument);
   rows.statuses.pop_back();
@@ -174,7 +174,7 @@ TEST_F(StoreDeviceGather, NoCellIsUsedAgainBeforeItIsCopied) {
       }
     });
   };
-  Filled rows(3, text.size());
+  FilledArray rows(3, text.size());
   rows.get(store, strings({"a", "b", "c"}), true);
   for (std::size_t row = 0; row < 3; ++row) rows.expect(row, StoreStatus::found, text.size(), text);
   EXPECT_EQ(device_.copies, 1u);
@@ -190,7 +190,7 @@ TEST_F(StoreDeviceGather, AFailureLeavesNothingLeased) {
   const std::size_t all = fill();
   std::vector<std::string> names;
   for (std::size_t i = 0; i < all; ++i) names.push_back(std::to_string(i));
-  Filled rows(all, 200'000);
+  FilledArray rows(all, 200'000);
   for (const bool fails : {true, false}) {
     device_.fails = fails;
     if (fails) {

@@ -16,12 +16,12 @@
 namespace holdfast {
 namespace {
 
-std::string random_bytes(std::mt19937_64& random, std::size_t bytes) {
+std::string bytes_to_sum(std::mt19937_64& random, std::size_t bytes) {
   std::string text(bytes, '\0');
   for (char& byte : text) byte = static_cast<char>(random());
   return text;
 }
-const std::byte* at(const std::string& text, std::size_t offset) {
+const std::byte* byte_at(const std::string& text, std::size_t offset) {
   return reinterpret_cast<const std::byte*>(text.data()) + offset;
 }
 
@@ -29,20 +29,20 @@ TEST(ValueSum, IsThatOfTheWordsWhateverTheirParts) {
   std::mt19937_64 random(11);
   for (const std::size_t bytes : {0, 1, 8, 500, 511, 512, 513, 520, 1'025, 8'191, 16'384, 40'001, 300'000}) {
     for (int split = 0; split < 20; ++split) {
-      const std::string text = random_bytes(random, bytes + 8);
+      const std::string text = bytes_to_sum(random, bytes + 8);
       const std::size_t skip = random() % 8;  // the parts begin at any byte
       store::SumTable table;
       table.parts.resize(3);  // of another job
       for (std::size_t from = 0; from < bytes;) {
         const std::size_t most = split % 3 == 0 ? bytes : split % 3 == 1 ? 200 : 5'000;
         const std::size_t part = std::min<std::size_t>(8 * (1 + random() % (most / 8 + 1)), bytes - from);
-        table.parts.push_back({at(text, skip + from), part});
+        table.parts.push_back({byte_at(text, skip + from), part});
         from += part;
       }
       const auto parts = static_cast<std::uint32_t>(table.parts.size() - 3);
       table.jobs = {{(bytes + 7) / 8, 3, parts}};
-      const std::uint64_t sum =
-          store::sum_of((bytes + 7) / 8, [&](std::uint64_t i) { return store::padded_word(at(text, skip), bytes, i); });
+      const std::uint64_t sum = store::sum_of(
+          (bytes + 7) / 8, [&](std::uint64_t i) { return store::padded_word(byte_at(text, skip), bytes, i); });
       ASSERT_EQ(store::sum_job(table, 0), sum) << bytes << " bytes in " << parts << " parts";
     }
   }
@@ -50,7 +50,7 @@ TEST(ValueSum, IsThatOfTheWordsWhateverTheirParts) {
 
 #ifndef HOLDFAST_WITH_CUDA
 
-constexpr std::size_t kRows = 20;
+constexpr std::size_t kSummedRows = 20;
 
 class StoreValueSum : public StoreTest {
  protected:
@@ -65,7 +65,7 @@ class StoreValueSum : public StoreTest {
   }
   void copy_into(StoreReservation& reserved, std::size_t part, bool on_device = true) {
     std::vector<StoreSource> parts;
-    for (std::size_t row = 0; row < kRows; ++row) {
+    for (std::size_t row = 0; row < kSummedRows; ++row) {
       for (std::size_t from = 0; from < texts_[row].size(); from += part) {
         parts.push_back({row, from, texts_[row].data() + from, std::min(part, texts_[row].size() - from), on_device});
       }
@@ -75,22 +75,22 @@ class StoreValueSum : public StoreTest {
   }
   /// Commits all rows; their checksums are verified. `sums`: how many the device took.
   void expect_whole(StoreReservation& reserved, std::size_t sums, bool same = true) {
-    for (std::size_t row = 0; row < kRows; ++row) ASSERT_LE(reserved.commit(row), StoreStatus::updated);
+    for (std::size_t row = 0; row < kSummedRows; ++row) ASSERT_LE(reserved.commit(row), StoreStatus::updated);
     EXPECT_EQ(std::exchange(device_.sums, 0), sums);
     EXPECT_EQ(store_.check().errors, std::vector<std::string>());
-    for (std::size_t row = 0; row < kRows && same; ++row) {
+    for (std::size_t row = 0; row < kSummedRows && same; ++row) {
       ASSERT_TRUE(store_.get("key " + std::to_string(row))->value == texts_[row]) << row;
     }
   }
   void fill(std::size_t bytes, std::size_t last) {
     texts_.clear();
-    for (std::size_t row = 0; row < kRows; ++row)
-      texts_.push_back(random_bytes(random_, row + 1 < kRows ? bytes : last));
+    for (std::size_t row = 0; row < kSummedRows; ++row)
+      texts_.push_back(bytes_to_sum(random_, row + 1 < kSummedRows ? bytes : last));
   }
 
   static Strings keys() {
     std::vector<std::string> names;
-    for (std::size_t row = 0; row < kRows; ++row) names.push_back("key " + std::to_string(row));
+    for (std::size_t row = 0; row < kSummedRows; ++row) names.push_back("key " + std::to_string(row));
     return Strings(names);
   }
   store::FakeDevice device_;
@@ -103,12 +103,12 @@ class StoreValueSum : public StoreTest {
 TEST_F(StoreValueSum, WhatADeviceBringsItSums) {
   fill(100'000, 70'003);
   StoreReservation whole = copied(1 << 20);
-  expect_whole(whole, kRows);
+  expect_whole(whole, kSummedRows);
   StoreReservation parts = copied(10'008);
-  expect_whole(parts, kRows);
+  expect_whole(parts, kSummedRows);
   fill(2 << 20, 5'000'001);  // two chunks, and three
   StoreReservation chunks = copied(700'000);
-  expect_whole(chunks, 2 * (kRows - 1) + 3);
+  expect_whole(chunks, 2 * (kSummedRows - 1) + 3);
 }
 
 TEST_F(StoreValueSum, OtherBytesAreSummedByTheCpu) {
@@ -119,7 +119,7 @@ TEST_F(StoreValueSum, OtherBytesAreSummedByTheCpu) {
   expect_whole(of_host, 0);
   fill(100'000, 5'000);
   StoreReservation short_one = copied(1 << 20);
-  expect_whole(short_one, kRows - 1);
+  expect_whole(short_one, kSummedRows - 1);
   fill(5'000, 1'500'000);
   StoreReservation one = copied(1 << 20);  // the GPU would take longer than the CPU
   expect_whole(one, 0);
@@ -129,26 +129,26 @@ TEST_F(StoreValueSum, WhatWasWrittenOtherwiseIsSummedByTheCpu) {
   fill(100'000, 100'000);
   const auto change = [&](std::size_t row) { texts_[row][77] ^= 1; };
   StoreReservation twice = copied(1 << 20);
-  for (std::size_t row = 0; row < kRows; ++row) change(row);
+  for (std::size_t row = 0; row < kSummedRows; ++row) change(row);
   copy_into(twice, 1 << 20);
-  expect_whole(twice, kRows);  // of the first call, which do not count
+  expect_whole(twice, kSummedRows);  // of the first call, which do not count
   StoreReservation pieces = copied(1 << 20);
   const auto memory = pieces.pieces(3)[0];
   pieces.commit(0);
   change(3);
   memory[77] ^= std::byte{1};
-  for (std::size_t row = 1; row < kRows; ++row) ASSERT_LE(pieces.commit(row), StoreStatus::updated);
+  for (std::size_t row = 1; row < kSummedRows; ++row) ASSERT_LE(pieces.commit(row), StoreStatus::updated);
   EXPECT_EQ(store_.check().errors, std::vector<std::string>());
-  std::vector<std::uint64_t> bytes(kRows, 100'000);
+  std::vector<std::uint64_t> bytes(kSummedRows, 100'000);
   StoreReservation host_first = store_.reserve(rows_of(keys_), bytes);
   host_first.copy_in(std::vector<StoreSource>{{2, 0, texts_[2].data(), 10}});
   device_.sums = 0;
   copy_into(host_first, 1 << 20);
-  expect_whole(host_first, kRows - 1);
+  expect_whole(host_first, kSummedRows - 1);
   StoreReservation with_host = copied(1 << 20);
   change(5);
   with_host.copy_in(std::vector<StoreSource>{{5, 72, texts_[5].data() + 72, 8}});
-  expect_whole(with_host, kRows, false);
+  expect_whole(with_host, kSummedRows, false);
 }
 
 #endif
