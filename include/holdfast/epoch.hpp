@@ -44,7 +44,9 @@ class Epoch {
   std::uint32_t value_bytes() const;
 
  private:
-  Status run_one(Op op, const void* key, const void* value, void* result);
+  bool search(Op op, const void* key, void* value);
+  Status change(Op op, const void* key, const void* value, void* result);
+  Status run_row(Op op, const void* key, const void* value, void* result);
 
   const std::shared_ptr<Table::Impl> impl_;
   const unsigned thread_;

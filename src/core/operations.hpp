@@ -91,6 +91,25 @@ static_assert(act_of(static_cast<Op>(kOps), true) == Act::keeps && act_of(static
 static_assert(status_of(static_cast<Op>(kOps), false) == Status::not_run);
 static_assert(status_of(static_cast<Op>(255), true) == Status::not_run);
 
+namespace operations {
+
+/// The operations of which `is` is true, a bit each.
+template <class Is>
+consteval unsigned those(Is is) {
+  unsigned bits = 0;
+  for (unsigned op = 0; op < kOps; ++op) bits |= is(static_cast<Op>(op)) ? 1u << op : 0;
+  return bits;
+}
+
+inline constexpr unsigned kThatChange = those([](Op op) { return changes(op); });
+inline constexpr unsigned kThatAddKeys = those([](Op op) { return act_of(op, false) != Act::keeps; });
+inline constexpr unsigned kThatReplace =
+    those([](Op op) { return act_of(op, true) == Act::sets || act_of(op, true) == Act::combines; });
+inline constexpr unsigned kThatTakeValues = those([](Op op) { return takes_value(op); });
+inline constexpr unsigned kThatReadValues = those([](Op op) { return reads_value(op); });
+
+}  // namespace operations
+
 /// Some operations: those that the rows of a batch may ask for.
 class OpSet {
  public:
@@ -105,29 +124,11 @@ class OpSet {
   constexpr void add(Op op) { bits_ |= 1u << static_cast<unsigned>(op); }
   constexpr bool has(Op op) const { return (bits_ & OpSet(op).bits_) != 0; }
   /// One of them, at least, does something that a key or its value is not the same after.
-  constexpr bool changes() const {
-    return any([](Op op) { return holdfast::changes(op); });
-  }
-  constexpr bool adds_keys() const {
-    return any([](Op op) { return act_of(op, false) != Act::keeps; });
-  }
-  constexpr bool replaces_values() const {
-    return any([](Op op) { return act_of(op, true) == Act::sets || act_of(op, true) == Act::combines; });
-  }
-  constexpr bool takes_values() const {
-    return any([](Op op) { return takes_value(op); });
-  }
-  constexpr bool reads_values() const {
-    return any([](Op op) { return reads_value(op); });
-  }
-  /// `is` is true of one of them, at least.
-  template <class Is>
-  constexpr bool any(const Is& is) const {
-    for (unsigned op = 0; op < kOps; ++op) {
-      if ((bits_ >> op & 1) != 0 && is(static_cast<Op>(op))) return true;
-    }
-    return false;
-  }
+  constexpr bool changes() const { return (bits_ & operations::kThatChange) != 0; }
+  constexpr bool adds_keys() const { return (bits_ & operations::kThatAddKeys) != 0; }
+  constexpr bool replaces_values() const { return (bits_ & operations::kThatReplace) != 0; }
+  constexpr bool takes_values() const { return (bits_ & operations::kThatTakeValues) != 0; }
+  constexpr bool reads_values() const { return (bits_ & operations::kThatReadValues) != 0; }
 
  private:
   unsigned bits_ = 0;

@@ -160,8 +160,7 @@ void PoolFile::notice_removal(std::size_t rows) noexcept {
   if (replaced) trouble_.compare_exchange_strong(none, Trouble::removed, std::memory_order_release);
 }
 
-void PoolFile::require_whole() const {
-  if (!lost_.load()) return;
+void PoolFile::refuse_lost() const {
   throw MediumError(
       path_ +
       " lost a page while it was open here: its file was cut short, or its medium is full or failing. What "

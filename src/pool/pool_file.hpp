@@ -98,7 +98,10 @@ class PoolFile {
   void notice_removal(std::size_t rows) noexcept;
   /// Throws MediumError if a mapped page was not there since the pool was opened: what was read since may be zero, and what was written
   /// be nowhere, so it is not acknowledged.
-  void require_whole() const;
+  void require_whole() const {
+    if (lost_.load()) [[unlikely]]
+      refuse_lost();
+  }
   bool is_sound() const { return trouble_.load(std::memory_order_acquire) == Trouble::none && !lost_.load(); }
 
   void require_writable() const;  ///< throws ReadOnly, ObjectClosed, SystemError, MediumError
@@ -119,6 +122,7 @@ class PoolFile {
   void unshare() const;
   void map_holes(const Range& range, std::uint64_t offset) const;
   void require_alignment() const;
+  [[noreturn]] void refuse_lost() const;
   void commit(Directory next);  ///< the caller holds `edit_mutex_`
   std::byte* area(unsigned which) const { return header_.address + area_offset(which); }
   Superblock* copies() const { return reinterpret_cast<Superblock*>(header_.address); }

@@ -260,9 +260,7 @@ int membarrier(int command) noexcept {
 std::uint64_t ticks() noexcept {
   static std::atomic<std::uint64_t> readings = 1;  // none is what a pool that never looked has
   if (installed.load(std::memory_order_relaxed) != nullptr) return readings.fetch_add(1, std::memory_order_relaxed);
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return __builtin_ia32_rdtsc() >> 23;  // a call with one key takes no longer than any clock of the system
 }
 
 int pidfd_open(pid_t process) {

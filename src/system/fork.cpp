@@ -17,7 +17,6 @@ namespace {
 struct Watched {
   std::mutex mutex;
   std::vector<int> descriptors;
-  std::atomic<unsigned> generation = 0;
 };
 
 /// Never destroyed: pools may be closed after static objects are.
@@ -29,7 +28,7 @@ Watched& watched() {
       for (const int descriptor : here.descriptors)
         system::close_in_child(descriptor);  // and no unlock: that would be the parent's
       here.descriptors.clear();
-      here.generation.fetch_add(1, std::memory_order_relaxed);
+      forks_before.fetch_add(1, std::memory_order_relaxed);
       here.mutex.unlock();
     };
     if (pthread_atfork([] { watched().mutex.lock(); }, [] { watched().mutex.unlock(); }, child) != 0) {
@@ -42,7 +41,10 @@ Watched& watched() {
 
 }  // namespace
 
-unsigned fork_generation() { return watched().generation.load(std::memory_order_relaxed); }
+unsigned fork_generation() {
+  watched();  // from now on forks are counted
+  return forks_before.load(std::memory_order_relaxed);
+}
 
 NoFork::NoFork() { watched().mutex.lock(); }
 NoFork::~NoFork() { watched().mutex.unlock(); }

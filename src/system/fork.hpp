@@ -3,7 +3,12 @@
 // A child that kept a descriptor would keep its parent's lock, even after the parent's death.
 #pragma once
 
+#include <atomic>
+
 namespace holdfast::system {
+
+/// How many forks lie between this process and the first that asked for its generation.
+inline std::atomic<unsigned> forks_before{0};
 
 /// Changes with each fork, in the child. What was opened under another number belongs to the parent.
 unsigned fork_generation();
@@ -13,7 +18,7 @@ class OwningProcess {
  public:
   OwningProcess() : generation_(fork_generation()) {}
   /// False in a child that was forked since. To be asked before any lock: a thread that did not come along may hold it.
-  bool is_this() const { return generation_ == fork_generation(); }
+  bool is_this() const { return generation_ == forks_before.load(std::memory_order_relaxed); }
 
  private:
   unsigned generation_;

@@ -20,7 +20,8 @@ BatchResult Epoch::run(const Batch& batch) {
   return impl_->run(batch, true);
 }
 
-Status Epoch::run_one(Op op, const void* key, const void* value, void* result) {
+/// As a batch of one row.
+Status Epoch::run_row(Op op, const void* key, const void* value, void* result) {
   Status status = Status::not_run;
   Batch batch;
   batch.op = op;
@@ -33,16 +34,28 @@ Status Epoch::run_one(Op op, const void* key, const void* value, void* result) {
   return status;
 }
 
-bool Epoch::find(const void* key, void* value) { return run_one(Op::find, key, nullptr, value) == Status::found; }
-bool Epoch::contains(const void* key) { return run_one(Op::contains, key, nullptr, nullptr) == Status::found; }
-Status Epoch::insert(const void* key, const void* value) { return run_one(Op::insert, key, value, nullptr); }
-Status Epoch::insert_or_assign(const void* key, const void* value) {
-  return run_one(Op::insert_or_assign, key, value, nullptr);
+bool Epoch::search(Op op, const void* key, void* value) {
+  HOLDFAST_ASSERT(threads::thread_number() == thread_);
+  const Status status = impl_->find_one(key, value, thread_);
+  return (status != Status::not_run ? status : run_row(op, key, nullptr, value)) == Status::found;
 }
-Status Epoch::assign(const void* key, const void* value) { return run_one(Op::assign, key, value, nullptr); }
-Status Epoch::erase(const void* key) { return run_one(Op::erase, key, nullptr, nullptr); }
+
+Status Epoch::change(Op op, const void* key, const void* value, void* result) {
+  HOLDFAST_ASSERT(threads::thread_number() == thread_);
+  const Status status = impl_->change_one({op, key, value, result}, thread_);
+  return status != Status::not_run ? status : run_row(op, key, value, result);
+}
+
+bool Epoch::find(const void* key, void* value) { return search(Op::find, key, value); }
+bool Epoch::contains(const void* key) { return search(Op::contains, key, nullptr); }
+Status Epoch::insert(const void* key, const void* value) { return change(Op::insert, key, value, nullptr); }
+Status Epoch::insert_or_assign(const void* key, const void* value) {
+  return change(Op::insert_or_assign, key, value, nullptr);
+}
+Status Epoch::assign(const void* key, const void* value) { return change(Op::assign, key, value, nullptr); }
+Status Epoch::erase(const void* key) { return change(Op::erase, key, nullptr, nullptr); }
 Status Epoch::find_or_insert(const void* key, const void* value, void* result) {
-  return run_one(Op::find_or_insert, key, value, result);
+  return change(Op::find_or_insert, key, value, result);
 }
 
 std::uint32_t Epoch::key_bytes() const { return impl_->key_bytes; }

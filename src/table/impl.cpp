@@ -25,7 +25,8 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
       sessions(std::make_shared<SessionGate>(path)),
       pool_(std::move(pool)),
       object_(std::move(object)),
-      choice_(std::move(choice)) {
+      choice_(std::move(choice)),
+      runs_single_rows_(choice_.device < 0 && value_bytes <= gphash::kMaxValueBytes) {
   // Recovery may mend slots, which is a change. A clean table needs no mending.
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed(choice_.device >= 0);
   gphash::MachineOptions with_calls = options;

@@ -35,6 +35,16 @@ class Table::Impl : public pool::OpenObject {
   /// Runs what it can of a batch with few rows in host memory, without a wait for any gate. Returns how far it came. `stays`: the
   /// thread stays inside after it, and keeps growth and closing out until it leaves. Throws as Table::run.
   std::size_t run_few(const Batch& batch, OpSet ops, bool stays, BatchResult& result);
+  /// The same of one row, by an epoch of thread `number`. `not_run`: `run` does it, and has the words for what is refused.
+  Status find_one(const void* key, void* out, unsigned number) {
+    if (!runs_single_rows_ || forked() || !gates_.calls.enter(number, threads::CallSlots::Kind::search))
+      return Status::not_run;
+    if (machine_ == nullptr || key == nullptr) return Status::not_run;
+    const Status status = machine_->find_one(key, out, number);
+    must_be_whole();
+    return status;
+  }
+  Status change_one(const gphash::OneRow& row, unsigned number);
   /// Table::run.
   BatchResult run(const Batch& batch, bool stays);
   /// Thread `number` has stayed inside after a call, and leaves.
@@ -111,6 +121,7 @@ class Table::Impl : public pool::OpenObject {
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;
+  const bool runs_single_rows_;  ///< find_one and change_one
   std::unique_ptr<gphash::Machine> machine_;
 };
 

@@ -15,9 +15,15 @@ class PredicateThread {
   PredicateThread& operator=(const PredicateThread&) = delete;
 
   /// Throws InvalidArgument if this thread decides for a table of `pool`, whose gates it is about to pass. `path` is for the message.
-  static void refuse(const void* pool, const std::string& path);
+  static void refuse(const void* pool, const std::string& path) {
+    if (innermost_ != nullptr) [[unlikely]]
+      refuse_inside(pool, path);
+  }
 
  private:
+  static void refuse_inside(const void* pool, const std::string& path);
+
+  inline static thread_local const PredicateThread* innermost_ = nullptr;
   const void* const pool_;
   const PredicateThread* const outer_;  ///< of a predicate that asks about another pool
 };

@@ -74,6 +74,18 @@ std::size_t Table::Impl::run_few(const Batch& batch, OpSet ops, bool stays, Batc
   return next;
 }
 
+Status Table::Impl::change_one(const gphash::OneRow& row, unsigned number) {
+  if (!runs_single_rows_ || forked()) return Status::not_run;
+  PredicateThread::refuse(pool_name, path);
+  if (!gates_.calls.enter(number, threads::CallSlots::Kind::change)) return Status::not_run;
+  if (machine_ == nullptr || row.key == nullptr) return Status::not_run;
+  if (takes_value(row.op) && row.value == nullptr && value_bytes != 0) return Status::not_run;
+  about_to_change(1);
+  const Status status = machine_->change_one(row, number, score_now());
+  must_be_whole();
+  return status;
+}
+
 BatchResult Table::Impl::run(const Batch& batch, bool stays) {
   const OpSet ops = table::operations_of(batch), run_as = runs_as(batch, ops, choice_);
   BatchResult result;

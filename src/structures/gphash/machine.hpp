@@ -13,6 +13,7 @@
 #include "holdfast/pool.hpp"
 #include "holdfast/session.hpp"
 #include "holdfast/table.hpp"
+#include "structures/gphash/protocol/rows.hpp"
 #include "structures/gphash/table_object.hpp"
 #include "threads/call_slots.hpp"
 
@@ -65,6 +66,10 @@ class Machine {
   virtual std::size_t run_few(const Batch&, OpSet, std::uint64_t /*score*/, std::size_t from, BatchResult&) {
     return from;
   }
+  /// The same for one key of fixed length, as which thread `number` is inside. `not_run`: `run_few` or `run` does it. A search puts the
+  /// value into `out`, if that is not null.
+  virtual Status find_one(const void* /*key*/, void* /*out*/, unsigned /*number*/) { return Status::not_run; }
+  virtual Status change_one(const OneRow&, unsigned /*number*/, std::uint64_t /*score*/) { return Status::not_run; }
   virtual std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) = 0;
   virtual void end_export(std::uint64_t cursor) = 0;
   /// The same for variable-length pairs; what is null is not wanted.

@@ -30,6 +30,8 @@ class CpuMachine final : public Machine {
   std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) override;
   std::size_t run_few(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
                       BatchResult& result) override;
+  Status find_one(const void* key, void* out, unsigned number) override;
+  Status change_one(const OneRow& row, unsigned number, std::uint64_t score) override;
   std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;

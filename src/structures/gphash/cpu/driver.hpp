@@ -82,6 +82,14 @@ class Driver {
   /// The same for row 0, which has no mask, of a batch with one operation for all rows.
   virtual gphash::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const = 0;
 
+  /// Carries out a change. When it is done, `status` has its answer.
+  virtual gphash::Outcome change_one(const gphash::OneRow& row, std::uint32_t bytes, std::uint64_t score,
+                                     Status& status, heap::ThreadCells& cells, Tally& tally) const = 0;
+  /// Searches for one key of fixed length. Returns `found`, with the value's `bytes` bytes in `out` if that is not null; `not_found`, with
+  /// zeros; `not_run` if a slot was cleared meanwhile: then `run` searches again.
+  virtual Status find_one(const std::byte* key, std::byte* out, std::uint32_t bytes,
+                          heap::ThreadCells& cells) const = 0;
+
   /// Reads buckets [begin, end) of a rank, builds their tags, empties torn slots and marks live cells.
   virtual void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, heap::CellSet& cells,
                     Scan& scan) const = 0;

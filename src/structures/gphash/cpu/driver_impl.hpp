@@ -75,8 +75,16 @@ class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
 
   gphash::Outcome run_one(const Work& work, heap::ThreadCells& cells, Tally& tally) const override {
     const Memory memory(this->persist_, cells, tally);
-    const gphash::View<Shape> view = this->view_;
-    return OneKey<Tile, Shape, kMayFlush>::run(view, memory, work, tally);
+    return OneKey<Tile, Shape, kMayFlush>::run(this->view_, memory, work, tally);
+  }
+
+  gphash::Outcome change_one(const gphash::OneRow& row, std::uint32_t bytes, std::uint64_t score, Status& status,
+                             heap::ThreadCells& cells, Tally& tally) const override {
+    return OneKey<Tile, Shape, kMayFlush>::change_one(this->view_, this->persist_, row, bytes, score, status, cells,
+                                                      tally);
+  }
+  Status find_one(const std::byte* key, std::byte* out, std::uint32_t bytes, heap::ThreadCells& cells) const override {
+    return OneKey<Tile, Shape, kMayFlush>::find_one(this->view_, this->persist_, key, out, bytes, cells);
   }
 };
 

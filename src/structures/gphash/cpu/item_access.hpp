@@ -27,6 +27,8 @@ struct ItemAccess<Tile, Shape, kMayFlush, false> {
   using View = gphash::View<Shape>;
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Ask = Prefetch<Tile, Shape>;
+  /// A key and its value alone are a gphash::OneRow.
+  static constexpr bool kHasOneRow = true;
 
   static gphash::Key key_of(const View& view, const Work& work, std::size_t row) {
     return gphash::given_key<Memory>(view, work.keys + row * view.key_bytes());
@@ -119,6 +121,7 @@ struct ItemAccess<Tile, Shape, kMayFlush, true> {
   using View = gphash::View<Shape>;
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
+  static constexpr bool kHasOneRow = false;
 
   static gphash::Key key_of(const View& view, const Work& work, std::size_t row) {
     const gphash::Part key = work.key_part(row);

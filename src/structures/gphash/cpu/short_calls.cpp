@@ -153,4 +153,30 @@ std::size_t CpuMachine::run_few(const Batch& batch, OpSet ops, std::uint64_t sco
   return next;
 }
 
+Status CpuMachine::find_one(const void* key, void* out, unsigned number) {
+  if (unfinished_) return Status::not_run;
+  Caller* const caller = callers_[number].load(std::memory_order_relaxed);
+  if (caller == nullptr) return Status::not_run;  // `run_few` makes it
+  return driver_->find_one(static_cast<const std::byte*>(key), static_cast<std::byte*>(out), value_bytes_,
+                           caller->cells);
+}
+
+Status CpuMachine::change_one(const OneRow& row, unsigned number, std::uint64_t score) {
+  if (unfinished_ || exports_.want_moves()) return Status::not_run;
+  Caller* const caller = callers_[number].load(std::memory_order_relaxed);
+  if (caller == nullptr) return Status::not_run;
+  if (has_cells_ && (heap_is_full_.load(std::memory_order_relaxed) || caller->retired >= kRetired))
+    return Status::not_run;
+  Status status = Status::not_run;
+  Tally tally;
+  const bool is_done =
+      driver_->change_one(row, value_bytes_, score, status, caller->cells, tally) == gphash::Outcome::done;
+  caller->add(tally);
+  if (has_cells_) {
+    if (is_done && (status == Status::updated || status == Status::erased)) ++caller->retired;
+    caller->cells.require_memory();
+  }
+  return is_done ? status : Status::not_run;
+}
+
 }  // namespace holdfast::gphash::cpu

@@ -50,6 +50,12 @@ HOLDFAST_BOTH bool is_published(const Tile& tile, const Memory& memory, const Vi
   return tag_at(tags, candidates.slot_in_bucket(view, item.lane)) == candidates.tag();
 }
 
+/// True if a search whose slots have been read is settled: no operation holds the version lock, or has cleared a slot since the first
+/// half. `now`: the version lock after the slots were read. What `confirm` asks, without its exceptions.
+HOLDFAST_BOTH inline bool is_undisturbed(const Look& seen, std::uint64_t now) {
+  return now == seen.version_lock && !is_claimed(now);
+}
+
 /// Second half: reads the slots of `seen.hits`. Not settled if a slot of this version lock was cleared since the first half.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Found confirm(const Tile& tile, const Memory& memory, const View<Shape>& view,

@@ -44,6 +44,14 @@ struct Rows {
   HOLDFAST_BOTH std::byte* result(std::size_t row) const { return out ? out + row * value_bytes : nullptr; }
 };
 
+/// One operation on a key of fixed length in host memory: all that a batch with one row and no other arrays has.
+struct OneRow {
+  Op op;
+  const void* key;
+  const void* value;  ///< of an operation that takes one
+  void* out;          ///< where one that reads puts the value, or null
+};
+
 /// The rows of one run, in array order: `indices[0..size)`, or the single row `first`.
 template <class Index>
 struct Run {
