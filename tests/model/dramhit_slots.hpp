@@ -79,8 +79,8 @@ struct Slots {
   static bool reuses() { return !two_loads; }
   static int on(int line, std::int64_t lines) { return line + static_cast<int>(lines); }
   static unsigned reach(int, const Seen& seen) { return static_cast<unsigned>(std::countr_one(seen.passed)); }
-  void raise(int line, unsigned distance) const {
-    for (unsigned step = 0; step < distance; ++step) set(line, step, dramhit::kPassed);
+  void raise(int line, unsigned from, unsigned to) const {
+    for (unsigned step = from; step < to; ++step) set(line, step, dramhit::kPassed);
   }
 
   void lower(int line, unsigned from, unsigned to) const {

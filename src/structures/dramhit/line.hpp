@@ -65,10 +65,10 @@ concept LineMemory = requires(const M& memory, typename M::At line, unsigned slo
   // Sets bits of a slot's word and returns what it was; clears bits.
   { memory.set(line, slot, word) } -> std::same_as<std::uint64_t>;
   { memory.clear(line, slot, word) } -> std::same_as<void>;
-  // Returns how far from a full line a key may be whose search begins there. For the holder of the line's lock: raises that to at least
-  // a distance; lowers it from one to another.
+  // Returns how far from a full line a key may be whose search begins there. For the holder of the line's lock: raises that, or
+  // lowers it, from one distance to another.
   { memory.reach(line, seen) } -> std::same_as<unsigned>;
-  { memory.raise(line, 1u) } -> std::same_as<void>;
+  { memory.raise(line, 1u, 2u) } -> std::same_as<void>;
   { memory.lower(line, 2u, 1u) } -> std::same_as<void>;
   // Lets another thread run, which will change the slot soon.
   { memory.wait(line, slot) } -> std::same_as<void>;
@@ -111,9 +111,9 @@ constexpr unsigned step_slot(unsigned step) { return step < kSlots ? step : step
 constexpr std::uint64_t step_bit(unsigned step) { return step < kSlots ? kPassed : kFar; }
 
 template <class Memory>
-void raise_reach(Line* line, unsigned distance) {
-  const unsigned steps = reach_step(distance);
-  for (unsigned step = 0; step < steps; ++step) Memory::set(line, step_slot(step), step_bit(step));
+void raise_reach(Line* line, unsigned from, unsigned to) {
+  const unsigned steps = reach_step(to);
+  for (unsigned step = reach_step(from); step < steps; ++step) Memory::set(line, step_slot(step), step_bit(step));
 }
 /// The furthest step goes first, so that what is said meanwhile is never less.
 template <class Memory>
@@ -148,8 +148,8 @@ struct SlotMemory {
     while (step < 2 * kSlots - 1 && (load_word(line, step - kSlots + 1) & kFar) != 0) ++step;
     return kReaches[step];
   }
-  /// Lets keys of a full line lie so far from it. Only who holds its lock may.
-  static void raise(Line* line, unsigned distance) { raise_reach<SlotMemory>(line, distance); }
+  /// Lets keys of a full line, which lay up to `from` away, lie up to `to` away. Only who holds its lock may.
+  static void raise(Line* line, unsigned from, unsigned to) { raise_reach<SlotMemory>(line, from, to); }
   /// Says of a full line whose keys lay up to `from` away that they lie up to `to` away. Only who holds its lock may.
   static void lower(Line* line, unsigned from, unsigned to) { lower_reach<SlotMemory>(line, from, to); }
 
@@ -222,7 +222,7 @@ struct OwnedMemory : SlotMemory<Tile, kWhole> {
     const std::uint64_t word = __atomic_load_n(&line->slots[slot].word, __ATOMIC_RELAXED);
     __atomic_store_n(&line->slots[slot].word, word & ~bits, __ATOMIC_RELEASE);
   }
-  static void raise(Line* line, unsigned distance) { raise_reach<OwnedMemory>(line, distance); }
+  static void raise(Line* line, unsigned from, unsigned to) { raise_reach<OwnedMemory>(line, from, to); }
   static void lower(Line* line, unsigned from, unsigned to) { lower_reach<OwnedMemory>(line, from, to); }
 };
 

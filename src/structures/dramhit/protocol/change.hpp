@@ -50,7 +50,7 @@ inline LineOutcome add_holding(const Memory& memory, typename Memory::At home, s
       }
       if (!free) free = free_slot(memory, line, seen, here);
     }
-    if (distance(free.want) > reach) memory.raise(home, distance(free.want));
+    if (distance(free.want) > reach) memory.raise(home, reach, distance(free.want));
     const std::uint64_t value = change.first_value();
     if (memory.swap(free.line, free.slot, free.seen, {free.want | kLive | (free.seen.word & kOfLine), value})) {
       answer = {Status::inserted, reads_value(change.op) ? value : 0};
@@ -197,7 +197,8 @@ inline bool put_moved(const Memory& memory, typename Memory::At home, std::uint6
       ++on;
       continue;
     }
-    if (on > 0 && on > memory.reach(home, memory.look(home, 0))) memory.raise(home, on);
+    const unsigned reach = on > 0 ? memory.reach(home, memory.look(home, 0)) : 0;
+    if (on > reach) memory.raise(home, reach, on);
     const auto slot = static_cast<unsigned>(std::countr_one(seen.used_slots()));
     if (memory.swap(line, slot, {}, {want | kLive, value})) return true;
     // Another mover took it; at most once for each slot.
