@@ -12,7 +12,7 @@
 #include "memory/limits.hpp"
 #include "structures/dramhit/simd/tile.hpp"
 
-namespace holdfast::bench::dramhit {
+namespace holdfast::bench::dramhit::steps {
 namespace {
 
 using holdfast::dramhit::high;
@@ -161,4 +161,4 @@ Json study_steps(const Setup& setup) {
 const Study kStudyOfSteps("steps", study_steps);
 
 }  // namespace
-}  // namespace holdfast::bench::dramhit
+}  // namespace holdfast::bench::dramhit::steps
