@@ -125,11 +125,11 @@ TEST_P(GpuIndex, SmallSearchesAreUnderWaySideBySide) {
   std::vector<std::unique_ptr<Searching>> searches;
   for (int i = 0; i < 3; ++i) searches.push_back(index.searching());
   for (std::size_t round = 1; round <= 3; ++round) {
-    for (std::size_t i = 0; i < 3; ++i) searches[i]->begin(std::span(batch.hashes).subspan(100 * i, 300 * round));
+    for (std::size_t i = 0; i < 3; ++i) searches[i]->begin(std::span(batch.hashes).subspan(30 * i, 300 * round));
     for (std::size_t i = 0; i < 3; ++i) {
       std::vector<Location> found(300 * round);
       searches[i]->finish(found);
-      for (std::size_t row = 0; row < found.size(); ++row) ASSERT_EQ(found[row], batch.locations[100 * i + row]);
+      for (std::size_t row = 0; row < found.size(); ++row) ASSERT_EQ(found[row], batch.locations[30 * i + row]);
     }
   }
   searches[0]->begin(batch.hashes);  // ends with its batch under way

@@ -35,21 +35,23 @@ void expect_filled(I& index, unsigned part_bits, const FillCase& test) {
     ASSERT_TRUE(returned.insert(row.location).second) << row.location;
   }
   EXPECT_EQ(index.size() + returned.size(), keys.size());
-  std::size_t wrong = 0, inserted_twice = 0;
-  std::set<std::uint64_t> inserted;
+  std::vector<Hash> hashes;
+  for (const auto& [location, key] : keys) hashes.push_back(hash_of(key));
+  std::vector<Candidates> lists(hashes.size());
+  index.candidates(hashes, lists);
+  std::size_t wrong = 0, inserted_twice = 0, at = 0;
+  std::set<std::uint64_t> inserted, missing;
   for (const auto& [location, key] : keys) {
-    const Hash hash = hash_of(key);
-    Candidates list;
-    index.candidates({&hash, 1}, {&list, 1});
-    const bool is_in = contains(list, location);
+    const bool is_in = contains(lists[at++], location);
     wrong += is_in == returned.contains(location) ? 1 : 0;
     inserted_twice += is_in && !inserted.insert(key).second ? 1 : 0;
+    if (!is_in) missing.insert(key);
   }
   EXPECT_EQ(wrong, 0u) << "of " << keys.size() << " rows";
   EXPECT_EQ(inserted_twice, 0u);
   if (test.signature_bits < 32) return;
-  EXPECT_EQ(inserted.size(), test.keys);
-  EXPECT_LE(returned.size(), test.repeated + 2);
+  EXPECT_LE(missing.size(), test.repeated + 2);
+  EXPECT_LE(returned.size(), 2 * test.repeated + 2) << "a GPU returns both rows of a key";
 }
 
 }  // namespace holdfast::cuckoo

@@ -55,6 +55,12 @@ TYPED_TEST_P(IndexSuite, SmallBatchesAreAnswered) {
   index.search(hashes, found);
   EXPECT_EQ(found, (std::vector<Location>{1007, kNone, kNone, kNone}));
   EXPECT_EQ(index.size(), 499u);
+  for (const std::uint64_t key : {7, 8}) {  // a batch of one row, whose output had another value
+    const Hash hash = hash_of(key);
+    Location one = 5;
+    index.search({&hash, 1}, {&one, 1});
+    EXPECT_EQ(one, key == 7 ? Location{1007} : kNone);
+  }
 }
 
 TYPED_TEST_P(IndexSuite, SmallSignaturesLeadToAllKeys) {

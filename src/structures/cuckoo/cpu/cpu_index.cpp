@@ -47,6 +47,10 @@ void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> location
   const threads::Inside inside(layout_, threads::Inside::Kind::search);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
+  if (hashes.size() == 1) {  // of which `in_steps` makes the last step alone
+    locations[0] = cuckoo::search(kTile, memory, Target(geometry, hashes[0]));
+    return;
+  }
   in_steps(
       0, hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(hashes[i])); },
       [&](std::size_t i) {
