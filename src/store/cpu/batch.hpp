@@ -13,8 +13,8 @@ class Engine::BatchParts : public Engine::Parts {
  public:
   explicit BatchParts(Engine& engine) : Parts(engine), engine_(engine) {}
   ~BatchParts() {
-    give_back();
-    engine_.cells_.give(std::span(stock_).first(stocked_));
+    if (given_ + stocked_ != 0)
+      engine_.cells_.give(std::span(given_cells_).first(given_), std::span(stock_).first(stocked_));
   }
   BatchParts(const BatchParts&) = delete;
   BatchParts& operator=(const BatchParts&) = delete;
@@ -95,6 +95,7 @@ class Engine::BatchParts : public Engine::Parts {
     stocked_ += taken;
   }
   void give_back() {
+    if (given_ == 0) return;
     engine_.cells_.give(std::span(given_cells_).first(given_));
     given_ = 0;
   }

@@ -93,9 +93,14 @@ std::size_t CellSpace::take(const Memory& memory, unsigned size_class, std::span
 
 void CellSpace::give(const Cell& cell) { give(std::span(&cell, 1)); }
 
-void CellSpace::give(std::span<const Cell> cells) {
+void CellSpace::give(std::span<const Cell> cells, std::span<const Cell> others) {
   const std::lock_guard lock(mutex_);
-  for (const Cell& cell : cells) give_locked(cell);
+  for (const std::span<const Cell> some : {cells, others}) {
+    for (const Cell& cell : some) pieces_[piece_of(cell)].free.fetch(index_in_piece(cell));
+  }
+  for (const std::span<const Cell> some : {cells, others}) {
+    for (const Cell& cell : some) give_locked(cell);
+  }
 }
 
 bool CellSpace::lease(Location location) {
@@ -145,11 +150,10 @@ void CellSpace::give_locked(const Cell& cell) {
       return;
     }
   }
-  const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(cell.words) - heap_.base);
-  const std::uint64_t number = at / heap_.slab_bytes();
+  const std::uint64_t number = piece_of(cell);
   Piece& piece = pieces_[number];
   HOLDFAST_ASSERT(piece.used);
-  piece.free.give(static_cast<std::uint32_t>(at % heap_.slab_bytes() / (8 * cell.size)));
+  piece.free.give(index_in_piece(cell));
   std::vector<std::uint32_t>& open = open_[piece.entry.size_class()];
   if (!piece.open) {
     try {

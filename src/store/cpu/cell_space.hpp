@@ -17,6 +17,7 @@
 #include "store/cpu/memory.hpp"
 #include "store/protocol/change.hpp"
 #include "store/protocol/piece.hpp"
+#include "threads/brief_mutex.hpp"
 
 namespace holdfast::store::cpu {
 
@@ -38,7 +39,7 @@ class CellSpace {
   std::size_t take(const Memory& memory, unsigned size_class, std::span<Cell> cells);
   /// The cell is free: its item is durably dead, or it has none.
   void give(const Cell& cell);
-  void give(std::span<const Cell> cells);
+  void give(std::span<const Cell> cells, std::span<const Cell> others = {});
   /// The cell, which the caller has seen in use, is not used again until `end_lease`, also if it is given meanwhile: as often as it is leased. False:
   /// it is free, or kMostLeases cells are leased.
   static constexpr std::size_t kMostLeases = std::size_t{1} << 20;
@@ -145,6 +146,7 @@ class CellSpace {
       words_[cell / 64] &= ~(std::uint64_t{1} << cell % 64);
       --count_;
     }
+    void fetch(std::uint32_t cell) const { __builtin_prefetch(&words_[cell / 64], 1); }
     void give(std::uint32_t cell) {
       HOLDFAST_ASSERT(!has(cell));
       words_[cell / 64] |= std::uint64_t{1} << cell % 64;
@@ -176,6 +178,13 @@ class CellSpace {
   Group* group_of(std::uint32_t number) const { return groups_[number].load(std::memory_order_relaxed); }
   Cell cell_of(std::uint64_t piece, std::uint32_t index) const;
   /// kNoPiece where the location lies nowhere: searches that meet a reused cell ask for any.
+  std::uint64_t offset_of(const Cell& cell) const {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(cell.words) - heap_.base);
+  }
+  std::uint64_t piece_of(const Cell& cell) const { return offset_of(cell) / heap_.slab_bytes(); }
+  std::uint32_t index_in_piece(const Cell& cell) const {
+    return static_cast<std::uint32_t>(offset_of(cell) % heap_.slab_bytes() / (8 * cell.size));
+  }
   static std::uint32_t piece_of(const Group& group, Location location) {
     const std::uint32_t place = location.cell() / group.cells_in_piece;
     return place < group.pieces.size() ? group.pieces[place].load(std::memory_order_acquire) : kNoPiece;
@@ -197,7 +206,7 @@ class CellSpace {
   std::unique_ptr<std::atomic<Group*>[]> groups_;
   std::vector<std::unique_ptr<Group>> owned_;
 
-  mutable std::mutex mutex_;  // of all that follows
+  mutable threads::BriefMutex mutex_;  // of all that follows
   std::vector<Piece> pieces_;
   std::array<std::vector<std::uint32_t>, kClasses> open_;       ///< pieces with free cells
   std::array<std::vector<std::uint32_t>, kClasses> groups_of_;  ///< groups of a class
