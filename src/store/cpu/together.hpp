@@ -5,8 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "store/cpu/group.hpp"
@@ -50,7 +51,7 @@ class Engine::Together {
       collect(waiting, ask, end);
       read_all(ask, read);
       for (const std::uint32_t number : singles_) single(number);
-      change(ask, end);
+      change(ask, end, read);
     }
   }
   /// Changes alone.
@@ -72,13 +73,19 @@ class Engine::Together {
     explicit TogetherParts(Engine& engine) : BatchParts(engine), engine_(engine) {}
 
     void look_up(std::span<store::Row> rows) {
+      rows_ = rows;
       hashes_.clear();
-      for (const store::Row& row : rows) hashes_.push_back(row.key.hash);
-      keys_ = rows;
-      named_.resize(rows.size());
-      engine_.index_.search(hashes_, named_);
-      for (const cuckoo::Location location : named_) {
-        const Cell cell = location == cuckoo::kNone ? Cell{} : engine_.cells_.at({location});
+      for (const store::Row& row : rows) {
+        if (!row.follows) hashes_.push_back(row.key.hash);
+      }
+      found_.resize(hashes_.size());
+      engine_.index_.search(hashes_, found_);
+      named_.assign(rows.size(), cuckoo::kNone);
+      std::size_t at = 0;
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        if (rows[row].follows) continue;
+        named_[row] = found_[at++];
+        const Cell cell = named_[row] == cuckoo::kNone ? Cell{} : engine_.cells_.at({named_[row]});
         if (!cell.none()) __builtin_prefetch(cell.words);
       }
     }
@@ -86,49 +93,64 @@ class Engine::Together {
       Candidates found;
       if (named_[row] == cuckoo::kNone) return found;
       found.cells[0] = engine_.cells_.at({named_[row]});
-      if (found.cells[0].none()) return candidates(keys_[row].key);  // replaced since, of another key
+      if (found.cells[0].none()) return candidates(rows_[row].key);  // replaced since, of another key
       found.size = 1;
       return found;
     }
     using BatchParts::exchange;
     void exchange(std::span<store::Row> rows) {
-      for (const Role role : {Role::puts, Role::erases}) {
-        hashes_.clear(), old_.clear(), next_.clear();
+      for (const bool removes : {false, true}) {
+        hashes_.clear(), from_.clear(), to_.clear();
         for (const store::Row& row : rows) {
-          if (!row.changes || row.role != role) continue;
+          if (!row.exchanges() || row.to.none() != removes) continue;
           hashes_.push_back(row.key.hash);
-          old_.push_back(row.old().word);
-          next_.push_back(row.next().word);
+          from_.push_back(row.from.word);
+          to_.push_back(row.to.word);
         }
         if (hashes_.empty()) continue;
         outcomes_.resize(hashes_.size());
-        if (role == Role::erases) {
-          engine_.index_.erase(hashes_, old_, outcomes_);
+        if (removes) {
+          engine_.index_.erase(hashes_, from_, outcomes_);
           continue;
         }
-        engine_.index_.exchange(hashes_, old_, next_, outcomes_);
+        engine_.index_.exchange(hashes_, from_, to_, outcomes_);
         std::size_t at = 0;
         for (store::Row& row : rows) {
-          if (!row.changes || row.role != role) continue;
+          if (!row.exchanges() || row.to.none()) continue;
           HOLDFAST_ASSERT(outcomes_[at] != cuckoo::Outcome::absent);
           row.is_named = outcomes_[at++] != cuckoo::Outcome::no_cell;
         }
       }
+      if (!engine_.index_.is_batched()) forget_replaced(rows);
     }
 
    private:
+    /// The index that took the place of another one may have been built when an item lived that a later row of its key has replaced.
+    void forget_replaced(std::span<store::Row> rows) {
+      for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+        const store::Row& row = rows[i];
+        if (!rows[i + 1].follows || row.role != Role::puts || !row.changes) continue;
+        const cuckoo::Location replaced = row.draft.item.cell.location.word;
+        std::size_t last = i + 1;
+        while (last + 1 < rows.size() && rows[last + 1].follows) ++last;
+        if (rows[last].to.word == replaced) continue;  // it is what the key has
+        cuckoo::Outcome outcome{};
+        engine_.index_.erase({&row.key.hash, 1}, {&replaced, 1}, {&outcome, 1});
+      }
+    }
+
     Engine& engine_;
-    std::span<const store::Row> keys_;
+    std::span<const store::Row> rows_;
     std::vector<cuckoo::Hash> hashes_;
-    std::vector<cuckoo::Location> old_, next_, named_;
+    std::vector<cuckoo::Location> from_, to_, found_, named_;
     std::vector<cuckoo::Outcome> outcomes_;
   };
 
   /// What the rounds of a thread have met.
   struct Marks {
     struct Last {
-      std::uint64_t changed = 0;  ///< the last round in which a row changes a key of the claim, or waits
-      std::uint64_t read = 0;     ///< reads one
+      std::uint64_t waits = 0;    ///< the last round in which a row of the claim waits for the next one
+      std::uint64_t changed = 0;  ///< a row is among those that are changed together
     };
     std::vector<Last> of_claim;
     std::uint64_t round = 0;
@@ -142,16 +164,31 @@ class Engine::Together {
 
   static Role role_of(Ask::Kind kind) {
     if (kind == Ask::Kind::erase) return Role::erases;
+    if (kind == Ask::Kind::read) return Role::reads;
     return kind == Ask::Kind::set || kind == Ask::Kind::count ? Role::puts : Role::states;
   }
 
-  /// Whether the row is executed in this round: no earlier one of its claim waits, or changes a key; none reads one, if it is a change.
-  bool joins(const Ask& ask, std::uint64_t claim) {
-    const bool reads = ask.kind == Ask::Kind::read;
-    auto& [changed, read] = marks_.of_claim[claim];
-    const bool joins = !full_ && changed != marks_.round && (reads || read != marks_.round);
-    (joins && reads ? read : changed) = marks_.round;
-    return joins;
+  /// In which part of a round a row is executed.
+  enum class Part : std::uint8_t {
+    none,      ///< it waits for the next round
+    reads,     ///< first
+    singles,   ///< then
+    together,  ///< then
+  };
+  /// Rows of a claim keep their order.
+  Part part_of(Ask::Kind kind, std::uint64_t claim) {
+    auto& [waits, changed] = marks_.of_claim[claim];
+    const bool is_single = kind == Ask::Kind::single;
+    const bool has_changes = changed == marks_.round;
+    if (full_ || waits == marks_.round || (is_single && has_changes)) {
+      waits = marks_.round;
+      return Part::none;
+    }
+    if (is_single) waits = marks_.round;  // what comes behind it
+    if (is_single) return Part::singles;
+    if (kind == Ask::Kind::read && !has_changes) return Part::reads;
+    changed = marks_.round;
+    return Part::together;
   }
 
   /// The rows of a round: those that join, as long as there are cells for their items. The others stay in `waiting`.
@@ -170,13 +207,14 @@ class Engine::Together {
       }
       const Ask its = ask(number);
       const Key key = engine_.key_of(its.content.key, its.content.key_bytes);
-      if (!joins(its, parts_.claim_order(key))) {
+      const Part part = part_of(its.kind, parts_.claim_order(key));
+      if (part == Part::none) {
         waiting[left++] = number;
         continue;
       }
       ++size;
-      if (its.kind == Ask::Kind::read || its.kind == Ask::Kind::single) {
-        (its.kind == Ask::Kind::read ? reads_ : singles_).push_back(number);
+      if (part != Part::together) {
+        (part == Part::reads ? reads_ : singles_).push_back(number);
         continue;
       }
       Member member{number, {}};
@@ -210,20 +248,59 @@ class Engine::Together {
     lookup_.run(keys_, [&](std::size_t i, const auto& look) { return read(reads_[i], look); });
   }
 
-  template <class AskOf, class End>
-  void change(const AskOf& ask, const End& end) {
-    if (members_.empty()) return;
-    order_.clear();
-    for (std::size_t i = 0; i < members_.size(); ++i) order_.emplace_back(parts_.claim_order(members_[i].row.key), i);
-    std::sort(order_.begin(), order_.end());
+  /// Those of a key are neighbours, in their order.
+  void sort_members() {
+    const auto bytes = [](const Key& key) {
+      return std::string_view(reinterpret_cast<const char*>(key.data), key.bytes);
+    };
+    const auto same = [&](const Key& one, const Key& other) {
+      return one.hash == other.hash && bytes(one) == bytes(other);
+    };
+    order_.resize(members_.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    std::sort(order_.begin(), order_.end(), [&](std::uint32_t one, std::uint32_t other) {
+      const Key &first = members_[one].row.key, &second = members_[other].row.key;
+      if (first.hash != second.hash) return first.hash < second.hash;  // and so the numbers of claims
+      const int compared = bytes(first).compare(bytes(second));
+      return compared != 0 ? compared < 0 : one < other;
+    });
     rows_.clear();
-    for (const auto& [claim, i] : order_) rows_.push_back(members_[i].row);
-    const auto number_of = [&](std::size_t i) { return members_[order_[i].second].number; };
+    for (const std::uint32_t i : order_) {
+      rows_.push_back(members_[i].row);
+      rows_.back().follows = rows_.size() > 1 && same(rows_[rows_.size() - 2].key, rows_.back().key);
+    }
+  }
+
+  template <class AskOf, class End, class Read>
+  void change(const AskOf& ask, const End& end, const Read& read) {
+    if (members_.empty()) return;
+    sort_members();
+    const auto number_of = [&](std::size_t i) { return members_[order_[i]].number; };
     numbers_.assign(rows_.size(), 0);
     change_together(parts_, std::span(rows_), [&](std::size_t i, const Current& old, Content& next) {
+      if (rows_[i].role == Role::reads) return read_one(read, number_of(i), old);
       return decide(i, ask(number_of(i)), old, next);
     });
-    for (std::size_t i = 0; i < rows_.size(); ++i) end(number_of(i), rows_[i].draft.change, numbers_[i]);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Change change = rows_[i].draft.change;
+      if (rows_[i].role != Role::reads) {
+        end(number_of(i), change, numbers_[i]);
+      } else if (change == Change::no_space) {  // what it has read was not named
+        read(number_of(i), [](const auto&) { return Look::absent; });
+      }
+    }
+  }
+  /// Among changes of its key, under the claim.
+  template <class Read>
+  Change read_one(const Read& read, std::uint32_t number, const Current& old) {
+    read(number, [&](const auto& copy) {
+      if (!old.is_there()) return Look::absent;
+      [[maybe_unused]] const bool is_whole = copy(old.header, old.state, old.sequence, old.cell);
+      HOLDFAST_ASSERT(is_whole);
+      engine_.cells_.mark(old.cell.location);
+      return Look::found;
+    });
+    return Change::not_found;  // it changes nothing
   }
 
   Change decide(std::size_t i, const Ask& ask, const Current& old, Content& next) {
@@ -257,7 +334,7 @@ class Engine::Together {
   std::vector<std::uint32_t> reads_, singles_;
   std::vector<std::span<const std::byte>> keys_;  ///< of `reads_`
   Lookup lookup_;
-  std::vector<std::pair<std::uint64_t, std::size_t>> order_;  ///< claim and member
+  std::vector<std::uint32_t> order_;  ///< members
   std::vector<store::Row> rows_;
   std::vector<std::uint64_t> numbers_;
   Digits digits_{};

@@ -98,6 +98,7 @@ class Runner {
         }
         vacate(parts_.memory(), row.draft.item.cell.words);
       }
+      row.follows = count != 0 && operations[rows_of[count - 1]].key == operation.key;
       rows_of[count++] = i;
     }
     const auto decide = [&](std::size_t at, const Current& old, Content& next) {

@@ -149,6 +149,7 @@ void ModelParts::remove(Key key, Location location) {
 /// A batch of the index is not one access: what other callers change may come in between. It names one candidate.
 void ModelParts::look_up(std::span<Row> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].follows) continue;
     Candidates& named = looked_up_.at(i) = candidates(rows[i].key);
     named.size = std::min(named.size, 1u);
   }
@@ -156,11 +157,11 @@ void ModelParts::look_up(std::span<Row> rows) {
 
 void ModelParts::exchange(std::span<Row> rows) {
   for (Row& row : rows) {
-    if (!row.changes) continue;
-    if (row.role == Role::puts) {
-      row.is_named = exchange(row.key, row.old(), row.next());
+    if (!row.exchanges()) continue;
+    if (row.to.none()) {
+      remove(row.key, row.from);
     } else {
-      remove(row.key, row.old());
+      row.is_named = exchange(row.key, row.from, row.to);
     }
   }
 }
