@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -101,7 +102,8 @@ TEST_F(BatchedIndex, RowsOfOneKeyTakeEffectInTheirOrder) {
 }
 
 /// Rows of one key: `s` sets it to its place, `+` counts, `-` erases, `t` touches, `?` reads. The answers, one a row.
-std::string run_rows_of_one_key(Engine& engine, const std::string& rows) {
+std::string run_rows_of_one_key(
+    Engine& engine, const std::string& rows, const std::function<void()>& at_read = [] {}) {
   std::string answers(rows.size(), ' '), values(rows.size(), ' ');
   for (std::size_t i = 0; i < rows.size(); ++i) values[i] = static_cast<char>('0' + i % 10);
   const auto ask = [&](std::size_t i) {
@@ -136,11 +138,33 @@ std::string run_rows_of_one_key(Engine& engine, const std::string& rows) {
       return true;
     };
     const Look seen = look(copy);
+    at_read();
     if (seen == Look::absent) answers[i] = '.';
     return seen;
   };
   Engine::Together(engine).run(rows.size(), ask, end, read, [](std::size_t) {});
   return answers;
+}
+
+/// The index that takes the place of one that fails between changes of a key names an item that the next change replaces.
+TEST_F(BatchedIndex, TheIndexMayFailBetweenChangesOfOneKey) {
+  for (const char* const rows : {"s?s", "s?-", "s?-s", "s?t", "ss?s-?s"}) {
+    StandIn::calls_left = -1;
+    Heap heap(2);
+    Engine engine(mapped(heap), {}, options());
+    set(engine, "other", "1");
+    run_rows_of_one_key(engine, rows, [&] {
+      StandIn::calls_left = 0;
+      EXPECT_EQ(get(engine, "other"), "1");
+    });
+    EXPECT_FALSE(engine.index().is_batched());
+    const bool is_there = std::string(rows) != "s?-";
+    EXPECT_EQ(get(engine, "s").has_value(), is_there);
+    EXPECT_EQ(engine.size(), is_there ? 2u : 1u) << rows;
+    std::uint64_t items = 0;
+    EXPECT_EQ(engine.verify(10, items), std::vector<std::string>());
+    EXPECT_EQ(items, engine.size());
+  }
 }
 
 TEST_F(BatchedIndex, ChangesAndReadsOfOneKeyAreOneExchange) {
