@@ -129,6 +129,14 @@ class OpSet {
   constexpr bool replaces_values() const { return (bits_ & operations::kThatReplace) != 0; }
   constexpr bool takes_values() const { return (bits_ & operations::kThatTakeValues) != 0; }
   constexpr bool reads_values() const { return (bits_ & operations::kThatReadValues) != 0; }
+  /// `is` is true of one of them, at least.
+  template <class Is>
+  constexpr bool any(const Is& is) const {
+    for (unsigned op = 0; op < kOps; ++op) {
+      if ((bits_ >> op & 1) != 0 && is(static_cast<Op>(op))) return true;
+    }
+    return false;
+  }
 
  private:
   unsigned bits_ = 0;
