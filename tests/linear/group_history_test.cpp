@@ -141,7 +141,7 @@ TEST(GroupHistory, ConcurrentCallersAreLinearizable) {
 }
 
 /// Runs histories until it is killed.
-void live(KilledHistories& histories, const std::string& path, std::uint64_t seed, std::uint64_t life) {
+void live_with_groups(KilledHistories& histories, const std::string& path, std::uint64_t seed, std::uint64_t life) {
   Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
   GroupTable table =
       life == 0 ? GroupTable::create(pool, "g", group_options(seed)) : GroupTable::open(pool, "g", group_options(seed));
@@ -157,7 +157,7 @@ TEST(GroupHistory, KillsCutHistories) {
     Verifier verifier;
     for (std::uint64_t life = 0; life < 4; ++life) {
       ASSERT_NO_FATAL_FAILURE(killed.kill_one(
-          random, [&] { live(killed, path, seed, life); }, [&] { spin(random.below(20'000)); }));
+          random, [&] { live_with_groups(killed, path, seed, life); }, [&] { spin(random.below(20'000)); }));
       killed.for_each([&](std::uint32_t number, const HistoryLog& log) {
         cut += log.stage == 1 ? 1 : 0;
         EXPECT_EQ(verifier.add(log), "") << "seed " << seed << ", life " << life << ", history " << number;

@@ -289,7 +289,7 @@ TEST(StoreHistory, ConcurrentCallersAreLinearizable) {
 }
 
 /// Runs histories until it is killed.
-void live(KilledHistories& histories, const std::string& path, std::uint64_t seed, std::uint64_t life) {
+void live_with_store(KilledHistories& histories, const std::string& path, std::uint64_t seed, std::uint64_t life) {
   Pool pool = life == 0 ? Pool::create(path, true) : Pool::open(path);
   HistoryStore store = history_store(pool, seed, life == 0, true);
   histories.run([&](unsigned number, HistoryLog& log) { run_store_history(store, seed, life * 1000 + number, log); });
@@ -303,7 +303,7 @@ TEST(StoreHistory, KillsCutHistories) {
   for (std::uint64_t seed = 1; cut < store_histories() / 10; ++seed) {
     for (std::uint64_t life = 0; life < 4; ++life) {
       ASSERT_NO_FATAL_FAILURE(killed.kill_one(
-          random, [&] { live(killed, path, seed, life); }, [&] { spin(random.below(20'000)); }));
+          random, [&] { live_with_store(killed, path, seed, life); }, [&] { spin(random.below(20'000)); }));
       Verifier verifier, last;
       killed.for_each([&](std::uint32_t number, const HistoryLog& log) {
         cut += log.stage == 1 ? 1 : 0;
