@@ -34,6 +34,7 @@ DOCUMENTS = (
     "docs/internals/batches-cpu.md",
     "docs/internals/cuckoo.md",
     "docs/internals/measurements.md",
+    "docs/internals/pipeline.md",
     "docs/internals/schemes.md",
     "docs/internals/store.md",
 )

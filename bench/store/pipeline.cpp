@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <numeric>
 #include <thread>
 
 #include "frame/distribution.hpp"
@@ -98,7 +99,7 @@ class Client {
 };
 
 struct Figures {
-  std::vector<double> rate, median_us, late_us, median_cycles, late_cycles, cycle_us;
+  std::vector<double> rate, median_us, late_us, cycle_us;
 };
 
 double at(std::vector<double>& sorted, double part) {
@@ -122,14 +123,11 @@ void measure(const Setup& setup, const Case& its, const Distribution& distributi
     waits.insert(waits.end(), client->waits_us().begin(), client->waits_us().end());
   }
   std::sort(waits.begin(), waits.end());
-  const double cycle = pipeline.stats().cycle_us;
   figures.rate.push_back(static_cast<double>(batches * kRows * setup.threads) / seconds / 1e6);
   figures.median_us.push_back(at(waits, 0.5));
   figures.late_us.push_back(at(waits, 0.99));
   if (its.mode == StoreMode::direct) return;
-  figures.cycle_us.push_back(cycle);
-  figures.median_cycles.push_back(at(waits, 0.5) / cycle);
-  figures.late_cycles.push_back(at(waits, 0.99) / cycle);
+  figures.cycle_us.push_back(pipeline.stats().cycle_us);
 }
 
 Json row_of(const Case& its, const Figures& figures) {
@@ -140,8 +138,8 @@ Json row_of(const Case& its, const Figures& figures) {
               {"million_per_second", spread(figures.rate)},
               {"wait_us", {{"median", spread(figures.median_us)}, {"late", spread(figures.late_us)}}}};
   if (its.mode == StoreMode::direct) return row;
-  row["cycle_us"] = spread(figures.cycle_us);
-  row["wait_cycles"] = {{"median", spread(figures.median_cycles)}, {"late", spread(figures.late_cycles)}};
+  row["cycle_us"] = std::accumulate(figures.cycle_us.begin(), figures.cycle_us.end(), 0.0) /
+                    static_cast<double>(figures.cycle_us.size());
   return row;
 }
 
@@ -169,9 +167,8 @@ Json pipeline(const Setup& setup) {
       }
     }
   }
-  return {{"study", "pipeline"},
+  return {{"study", setup.index == "gpu" ? "pipeline-gpu-index" : "pipeline"},
           {"items", setup.items},
-          {"index", setup.index},
           {"threads", setup.threads},
           {"batch", std::uint64_t{kRows}},
           {"under_way", setup.under_way},

@@ -10,10 +10,9 @@ def pipeline(content: Json) -> str:
     """A row a data set, distribution, share of reads and mode: the rate; how long half and 99% of batches wait."""
 
     def waits(row: Json, figure: str) -> str:
-        microseconds = spread_text(row["wait_us"][figure], 0)
-        if "wait_cycles" not in row:
-            return microseconds
-        return f"{microseconds}; {row['wait_cycles'][figure]['median']:.1f} C"
+        wait = row["wait_us"][figure]
+        cycles = f"; {wait['median'] / row['cycle_us']:.1f} C" if "cycle_us" in row else ""
+        return spread_text(wait, 0) + cycles
 
     rows = [
         [row["set"], row["distribution"], f"{row['gets']}%", row["mode"],
@@ -66,6 +65,7 @@ def churn(content: Json) -> str:
 TABLES: dict[str, Callable[[Json], str]] = {
     "store-churn": churn,
     "store-pipeline": pipeline,
+    "store-pipeline-gpu-index": pipeline,
     "store-sets": sets,
     "store-rivals": rivals,
 }

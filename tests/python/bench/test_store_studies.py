@@ -13,7 +13,7 @@ def spread(value: float) -> dict[str, Any]:
 def test_pipeline() -> None:
     row = {"set": "a", "distribution": "zipfian", "gets": 95, "million_per_second": spread(4),
            "wait_us": {"median": spread(100), "late": spread(300)}}  # fmt: skip
-    staged = row | {"mode": "staged", "wait_cycles": {"median": spread(2), "late": spread(6)}}
+    staged = row | {"mode": "staged", "cycle_us": 50}
     content = results.result("store-pipeline", {}, {"rows": [row | {"mode": "direct"}, staged]}, layers=())
     lines = tables.TABLES["store-pipeline"](content).splitlines()[2:]
     assert lines[0] == "| a | zipfian | 95% | direct | 4.00 (2.00–8.00) | 100 (50–200) | 300 (150–600) |"
