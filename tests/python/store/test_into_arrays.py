@@ -67,8 +67,9 @@ def test_arrays_of_a_gpu(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     values = torch.rand(20_000, 32, device="cuda")
     keys = [b"%d" % i for i in range(20_000)]
-    with hf.Store(f"/dev/shm/{tmp_path.name}.hold", gpu=True) as store:
-        try:
+    path = Path(f"/dev/shm/{tmp_path.name}.hold")
+    try:
+        with hf.Store(path, gpu=True) as store:
             store.set_many(keys, [row.tobytes() for row in values.cpu().numpy()])
             out = torch.ones(20_001, 32, device="cuda")
             torch.cuda._sleep(50_000_000)
@@ -79,7 +80,7 @@ def test_arrays_of_a_gpu(tmp_path: Path) -> None:
             side = torch.cuda.Stream()
             store.get_many(keys[::-1], out=out[1:], stream=side)
             assert torch.equal(out[1:].flip(0), values)
-        finally:
-            Path(f"/dev/shm/{tmp_path.name}.hold").unlink()
+    finally:
+        path.unlink(missing_ok=True)
     with hf.Store(tmp_path / "a.hold") as store, pytest.raises(hf.InvalidArgument, match="opened without one"):
         store.get_many([b"a"], out=values[:1])
