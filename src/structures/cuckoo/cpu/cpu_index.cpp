@@ -51,20 +51,41 @@ void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> location
     locations[0] = cuckoo::search(kTile, memory, Target(geometry, hashes[0]));
     return;
   }
-  in_steps(
-      0, hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(hashes[i])); },
-      [&](std::size_t i) {
-        const Target target(geometry, hashes[i]);
-        locations[i] = kTile.location(memory, target.primary, target.signature, true);
-        if (locations[i] != kNone) return;
-        memory.prefetch_group(target.primary);
-        memory.prefetch(target.other);
-      },
-      [&](std::size_t i) {
-        const Target target(geometry, hashes[i]);
-        if (locations[i] == kNone) locations[i] = search_after_miss(kTile, memory, target, true);
-        return true;
-      });
+  constexpr std::size_t kPart = 32;  // rows whose lines are asked for together
+  struct Missed {
+    std::size_t rows[kPart];
+    std::size_t size = 0;
+  } missed[2];  // of this part and of the one before
+  const auto ask = [&](std::size_t from) {
+    const std::size_t to = std::min(from + kPart, hashes.size());
+    for (std::size_t i = from; i < to; ++i) memory.prefetch(geometry.primary(hashes[i]));
+  };
+  const auto finish = [&](const Missed& part) {
+    for (const std::size_t i : std::span(part.rows, part.size)) {
+      locations[i] = search_after_miss(kTile, memory, Target(geometry, hashes[i]), true);
+    }
+  };
+  ask(0);
+  unsigned now = 0;
+  for (std::size_t from = 0; from < hashes.size(); from += kPart, now ^= 1) {
+    ask(from + kPart);
+    Missed& part = missed[now];
+    part.size = 0;
+    for (std::size_t i = from; i < std::min(from + kPart, hashes.size()); ++i) {
+      const Hash hash = hashes[i];
+      locations[i] = kTile.location(memory, geometry.primary(hash), geometry.signature(hash), true);
+      part.rows[part.size] = i;
+      part.size +=
+          locations[i] == kNone ? 1 : 0;  // no branch: most rows are found here, and which ones cannot be predicted
+    }
+    for (const std::size_t i : std::span(part.rows, part.size)) {
+      const Target target(geometry, hashes[i]);
+      memory.prefetch_group(target.primary);
+      memory.prefetch(target.other);
+    }
+    finish(missed[now ^ 1]);
+  }
+  finish(missed[now ^ 1]);
 }
 
 void CpuIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const {

@@ -22,6 +22,7 @@ struct CpuMemory {
   std::uint64_t load_cell(BucketNumber bucket, unsigned cell) const {
     return Word(cells[std::uint64_t{bucket} * kCells + cell]).load(std::memory_order_acquire);
   }
+  const std::uint64_t* line(BucketNumber bucket) const { return cells + std::uint64_t{bucket} * kCells; }
   BucketCells<kCells> load_bucket(BucketNumber bucket) const {
     BucketCells<kCells> loaded;
     for (unsigned i = 0; i < kCells; ++i) loaded.entries[i] = load_cell(bucket, i);
@@ -43,7 +44,7 @@ struct CpuMemory {
         .compare_exchange_strong(seen.word, next.word, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
   static void wait(BucketNumber) { std::this_thread::yield(); }
-  void prefetch(BucketNumber bucket) const { prefetch_line(cells + std::uint64_t{bucket} * kCells); }
+  void prefetch(BucketNumber bucket) const { prefetch_line(line(bucket)); }
   void prefetch_group(BucketNumber bucket) const { prefetch_line(groups + group_of(bucket)); }
 
  private:

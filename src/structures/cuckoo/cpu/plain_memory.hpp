@@ -17,6 +17,7 @@ struct PlainMemory {
   static constexpr bool keeps(Step) { return true; }
 
   std::uint64_t load_cell(BucketNumber bucket, unsigned cell) const { return word(bucket, cell); }
+  const std::uint64_t* line(BucketNumber bucket) const { return shared.line(bucket); }
   BucketCells<kCells> load_bucket(BucketNumber bucket) const {
     BucketCells<kCells> loaded;
     for (unsigned i = 0; i < kCells; ++i) loaded.entries[i] = word(bucket, i);

@@ -3,11 +3,9 @@
 
 #include <cstddef>
 
-#include "structures/cuckoo/cpu/cpu_memory.hpp"
+#include "structures/cuckoo/cpu/line_tile.hpp"
 
 namespace holdfast::cuckoo::cpu {
-
-inline constexpr OneThread kTile;
 
 // Rows between the steps.
 inline constexpr std::size_t kPrimaryAhead = 32, kOtherAhead = 16;
