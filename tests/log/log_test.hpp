@@ -3,22 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
+
+#include "support/folder.hpp"
 
 namespace holdfast::test {
 
 class OnMedium : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    std::string name = std::string(GetParam()) + "/holdfast-log-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder = name;
-    path = folder + "/a.hold";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-  std::string folder, path;
+  const Folder folder{GetParam()};
+  const std::string path = folder / "a.hold";
 };
 
 inline std::string medium_name(const testing::TestParamInfo<const char*>& info) {

@@ -1,40 +1,25 @@
-// pool_test.hpp: a folder for a test's pools, on each medium that the machine has, and shapes to make them of.
+// pool_test.hpp: pools of one table, and edits of what a closed one has in its file.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
 #include "structures/gphash/table_object.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::pool {
 
 using gphash::TableObject;
 using gphash::TableShape;
-
-/// A new folder, gone at the end of the test.
-class Folder {
- public:
-  explicit Folder(const std::string& parent) {
-    std::string name = parent + "/holdfast-test-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder in " + parent);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using test::expect_error;
+using test::Folder;
+using test::in_child;
 
 /// A shape with few slots and a small heap of 128-byte cells.
 inline TableShape small_shape() {
@@ -80,36 +65,6 @@ inline void edit_page(const std::string& path, const std::function<void(ObjectPa
                       bool sealed = true) {
   const Extent pages = read_pool(system::File::open(path, false)).directory.extents_of(1, kPagesRole).at(0);
   edit_copies(path, pages.offset, edit, copies, sealed);
-}
-
-/// Runs `body` in a forked child and returns its exit status; 99 if it threw.
-inline int in_child(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    int status = 99;
-    try {
-      status = body();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "child: %s\n", error.what());
-    }
-    _exit(status);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/// Expects that `statement` throws `Type` with a message that contains `text`.
-template <class Type, class Statement>
-void expect_error(Statement statement, const std::string& text) {
-  try {
-    statement();
-    ADD_FAILURE() << "no error; expected one with: " << text;
-  } catch (const Type& error) {
-    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "another error: " << error.what();
-  }
 }
 
 /// Opens the one table of a pool.

@@ -13,6 +13,8 @@
 
 #include "holdfast/store.hpp"
 #include "holdfast/table.hpp"
+#include "support/errors.hpp"
+#include "support/folder.hpp"
 #include "support/image.hpp"
 #include "support/pool_bytes.hpp"
 
@@ -21,45 +23,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string error_in(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-void expect_says(const std::string& error, const char* what) {
-  EXPECT_NE(error.find(what), std::string::npos) << "\"" << error << "\" does not say: " << what;
-}
-
 class StoreMedium : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string folder_ = "/dev/shm/holdfast-store-medium-XXXXXX";
-  const std::string& path() {
-    path_ = folder_ + "/a.hold";
-    return path_;
-  }
-
- private:
-  std::string path_;
+  const Folder folder_;
+  const std::string path_ = folder_ / "a.hold";
 };
 
 /// As /dev/shm of a container, which has 64 MiB, and less.
 TEST_F(StoreMedium, ASmallOneSaysHowToEnlargeIt) {
-  if (mount("holdfast-test", folder_.c_str(), "tmpfs", 0, "size=4m") != 0) {
+  if (mount("holdfast-test", folder_.path().c_str(), "tmpfs", 0, "size=4m") != 0) {
     GTEST_SKIP() << "only root can mount a small tmpfs";
   }
   {
-    Pool pool = Pool::create(path());
-    const std::string error = error_in([&] { Store::create(pool, "s"); });
-    expect_says(error, "its medium has no space");
-    expect_says(error, "--shm-size");
+    Pool pool = Pool::create(path_);
+    const std::string error = error_of([&] { Store::create(pool, "s"); });
+    EXPECT_NE(error.find("its medium has no space"), std::string::npos) << error;
+    EXPECT_NE(error.find("--shm-size"), std::string::npos) << error;
     EXPECT_TRUE(pool.objects().empty());
-    ASSERT_EQ(mount("holdfast-test", folder_.c_str(), "tmpfs", MS_REMOUNT, "size=13m"), 0);
+    ASSERT_EQ(mount("holdfast-test", folder_.path().c_str(), "tmpfs", MS_REMOUNT, "size=13m"), 0);
     Store store = Store::create(pool, "s");  // and so it is done
     int items = 0;
     while (store.set("key " + std::to_string(items), std::string(100'000, 'v')) == StoreStatus::inserted) ++items;
@@ -68,45 +49,45 @@ TEST_F(StoreMedium, ASmallOneSaysHowToEnlargeIt) {
     for (int i = 0; i < items; ++i) ASSERT_TRUE(store.contains("key " + std::to_string(i))) << i;
     EXPECT_EQ(store.erase("key 0"), StoreStatus::erased);
     EXPECT_EQ(store.set("key 0", std::string(100'000, 'w')), StoreStatus::inserted);
-    ASSERT_EQ(mount("holdfast-test", folder_.c_str(), "tmpfs", MS_REMOUNT, "size=64m"), 0);
+    ASSERT_EQ(mount("holdfast-test", folder_.path().c_str(), "tmpfs", MS_REMOUNT, "size=64m"), 0);
     EXPECT_EQ(store.set("small", "1"), StoreStatus::inserted);
     EXPECT_TRUE(store.check().errors.empty());
   }
-  EXPECT_EQ(umount(folder_.c_str()), 0);
+  EXPECT_EQ(umount(folder_.path().c_str()), 0);
 }
 
 TEST_F(StoreMedium, ARemovedFileIsNoticed) {
-  Pool pool = Pool::create(path());
+  Pool pool = Pool::create(path_);
   Store store = Store::create(pool, "s");
   store.set("a", "1");
-  fs::remove(path());
+  fs::remove(path_);
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   for (int again = 0; again < 2; ++again) {
-    expect_says(error_in([&] { store.set("b", "2"); }), "was removed or replaced");
-    expect_says(error_in([&] { store.flush_all(); }), "was removed or replaced");
+    expect_error([&] { store.set("b", "2"); }, "was removed or replaced");
+    expect_error([&] { store.flush_all(); }, "was removed or replaced");
   }
   EXPECT_EQ(store.get("a")->value, "1") << "what was there is still found";
   EXPECT_THROW(store.sync(), MediumError);
   EXPECT_EQ(store.domain(), Domain::none);
-  pool.snapshot(folder_ + "/kept.hold");
-  Pool kept = Pool::open(folder_ + "/kept.hold");
+  pool.snapshot(folder_ / "kept.hold");
+  Pool kept = Pool::open(folder_ / "kept.hold");
   EXPECT_EQ(Store::open(kept, "s").get("a")->value, "1");
 }
 
 TEST_F(StoreMedium, AnotherVersionIsRefused) {
   {
-    Pool pool = Pool::create(path());
+    Pool pool = Pool::create(path_);
     Store::create(pool, "s").set("a", "1");
     pool.create_table("t", {});
   }
-  std::string bytes = read_file(path());
+  std::string bytes = read_file(path_);
   edit_directory(bytes, [](pool::Directory& directory) {
     for (pool::ObjectEntry& entry : directory.objects) entry.type_version += entry.number == 1 ? 1 : 0;
   });
-  write_file(path(), bytes);
-  Pool pool = Pool::open(path());
+  write_file(path_, bytes);
+  Pool pool = Pool::open(path_);
   EXPECT_THROW(Store::open(pool, "s"), PoolVersion);
-  expect_says(error_in([&] { Store::open(pool, "s"); }), "install a newer");
+  expect_error([&] { Store::open(pool, "s"); }, "install a newer");
   EXPECT_NO_THROW(pool.table("t", {}));
 }
 

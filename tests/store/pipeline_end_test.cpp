@@ -9,6 +9,8 @@
 
 #include "holdfast/error.hpp"
 #include "store/pipeline_fixture.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
 
 namespace holdfast {
 namespace {
@@ -62,12 +64,7 @@ TEST_P(StorePipelineTest, ACallerAndABatchWaitAtTheirEnd) {
     if (i % 2 == 0) caller.wait(batch);
   }
   StoreCaller caller = pipeline.caller();
-  try {
-    pipeline.caller();
-    FAIL() << "a second caller";
-  } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("has 1 callers: end one"), std::string::npos) << error.what();
-  }
+  test::expect_error<InvalidArgument>([&] { pipeline.caller(); }, "has 1 callers: end one");
 }
 
 TEST_P(StorePipelineTest, ABatchOutlivesThePipeline) {
@@ -161,21 +158,14 @@ TEST_P(StorePipelineTest, AStoreThatIsOnlyReadRefusesChanges) {
 TEST_P(StorePipelineTest, AForkedChildHasNoPipeline) {
   StorePipeline pipeline(store_, with({}));
   StoreCaller caller = pipeline.caller();
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = test::in_child([&] {
     StoreBatch batch;
     batch.add({.key = "k"});
-    try {
-      caller.submit(batch);
-    } catch (const ObjectClosed&) {
-      pipeline.close();
-      _exit(7);
-    }
-    _exit(1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 7);
+    const bool refused = test::error_of<ObjectClosed>([&] { caller.submit(batch); }) != "";
+    if (refused) pipeline.close();
+    return refused ? 7 : 1;
+  });
+  EXPECT_EQ(status, 7);
   StoreBatch batch;
   batch.add({.key = "k"});
   caller.submit(batch);

@@ -15,6 +15,7 @@
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
 #include "store/store_fixture.hpp"
+#include "support/errors.hpp"
 
 namespace holdfast {
 namespace {
@@ -243,19 +244,9 @@ TEST_F(StoreTest, ExpiresAndFlushes) {
   EXPECT_EQ(store.size(), 0u);
 }
 
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST_F(StoreTest, RefusesWhatCannotBe) {
   const auto refuses = [](const auto& call, const char* says) {
-    const std::string error = error_of(call);
+    const std::string error = test::error_of(call);
     EXPECT_NE(error.find(says), std::string::npos) << error;
   };
   refuses([&] { make({.limit_bytes = 100}); }, "at least 4 MiB");

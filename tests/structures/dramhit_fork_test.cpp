@@ -13,6 +13,7 @@
 
 #include "holdfast/memory_table.hpp"
 #include "structures/dramhit/line.hpp"
+#include "support/child.hpp"
 #include "support/random.hpp"
 #include "support/whole_values.hpp"
 
@@ -25,26 +26,6 @@ constexpr unsigned kThreads = 1;  // ThreadSanitizer lets a child start none
 constexpr unsigned kThreads = 3;
 #endif
 constexpr std::uint64_t kKeys = 20'000;  // enough for several threads
-constexpr unsigned kPatience = 60;       // seconds
-
-/// What `work` returns in a child; more than 100 if the child died, of patience for one.
-template <class Work>
-int in_child(Work work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(kPatience);
-    int result = 99;
-    try {
-      result = work();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
-    _exit(result);
-  }
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return 100;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
-}
 
 std::vector<std::uint64_t> keys_from(std::uint64_t first) {
   std::vector<std::uint64_t> keys(kKeys);
@@ -80,13 +61,13 @@ TEST_P(DramhitForkOf, AChildGoesOnWithTheTable) {
   MemoryTable table({.value_bytes = GetParam(), .capacity = 1000, .threads = kThreads});
   const auto keys = keys_from(0), more = keys_from(kKeys);
   insert(table, keys);
-  const int result = in_child([&] {
+  const int result = test::in_child([&] {
     if (!has(table, keys)) return 1;
     insert(table, more);  // it grows
     if (!has(table, keys) || !has(table, more) || table.size() != 2 * kKeys) return 2;
     table.erase(keys.data(), kKeys);
     if (table.size() != kKeys) return 3;
-    const auto in_grandchild = in_child([&] { return has(table, more) ? 0 : 1; });
+    const auto in_grandchild = test::in_child([&] { return has(table, more) ? 0 : 1; });
     if (in_grandchild != 0) return 4;
     table.clear();
     MemoryTable other({.capacity = 1000});
@@ -108,7 +89,7 @@ TEST(DramhitFork, AHandleGoesOnInAChild) {
   const std::uint64_t key = 5, value = 7;
   ASSERT_EQ(handle.put(&key, &value, {}, 1, answers), 1u);
   ASSERT_EQ(handle.waiting(), 1u);
-  const int result = in_child([&] {
+  const int result = test::in_child([&] {
     if (!handle.flush(answers) || answers.size != 1 || table.size() != 1) return 1;
     answers.size = 0;
     if (handle.get(&key, {}, 1, answers) != 1 || !handle.flush(answers) || values[0] != 7) return 2;
@@ -128,7 +109,7 @@ TEST(DramhitFork, AChildReadsAPartitionedTableAndHasAnErrorForTheRest) {
   MemoryAnswers none;
   MemoryHandle handle = table.handle();
   ASSERT_EQ(handle.put(keys.data(), keys.data(), {}, 1, none), 1u);
-  const int result = in_child([&] {
+  const int result = test::in_child([&] {
     if (!has(table, keys) || table.size() != kKeys) return 1;
     if (!refuses([&] { insert(table, keys); })) return 2;
     if (!refuses([&] { table.clear(); })) return 3;
@@ -174,7 +155,7 @@ TEST_P(DramhitForkOf, AChildHasWhatIsWholeWhateverElseRuns) {
   });
   const int forks = GetParam() == 8 ? 30 : 10;
   for (int i = 0; i < forks; ++i) {
-    const int result = in_child([&] {
+    const int result = test::in_child([&] {
       if (!has(table, kept)) return 1;
       insert(table, fresh);
       table.reserve(2 * table.size());

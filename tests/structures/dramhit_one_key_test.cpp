@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "holdfast/memory_table.hpp"
+#include "support/errors.hpp"
 #include "threads/thread_number.hpp"
 
 namespace holdfast::test {
@@ -106,12 +107,7 @@ TEST(DramhitOneKey, ThreadsWithoutANumberShareLanes) {
 TEST(DramhitOneKey, IsRefusedAsABatchIs) {
   MemoryTable table;
   const Word key = 7;
-  try {
-    table.insert(&key, nullptr, 1);
-    FAIL() << "it has no values";
-  } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("the batch has no values"), std::string::npos) << error.what();
-  }
+  expect_error<InvalidArgument>([&] { table.insert(&key, nullptr, 1); }, "the batch has no values");
   EXPECT_EQ(table.size(), 0u);
 }
 

@@ -9,6 +9,7 @@
 
 #include "holdfast/memory_table.hpp"
 #include "structures/dramhit/partitions/delegation.hpp"
+#include "support/errors.hpp"
 #include "support/little_memory.hpp"
 #include "support/random.hpp"
 #include "support/tiles.hpp"
@@ -140,12 +141,8 @@ TEST(DramhitPartitions, WithoutSpaceForTheirThreadsThereIsOneError) {
   dramhit::Core core(format, 100'000, 9, {}, false, engine);
   {
     const test::LittleMemory little;
-    try {
-      const dramhit::Delegation delegation(engine, core, 16);
-      ADD_FAILURE() << "64 threads without memory";
-    } catch (const SystemError& error) {
-      EXPECT_NE(std::string(error.what()).find("partitions is 64"), std::string::npos) << error.what();
-    }
+    test::expect_error<SystemError>([&] { const dramhit::Delegation delegation(engine, core, 16); },
+                                    "partitions is 64");
   }
   dramhit::Delegation delegation(engine, core, 16);
   std::atomic<unsigned> calls{0};

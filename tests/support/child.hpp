@@ -11,12 +11,12 @@
 
 namespace holdfast::test {
 
-/// Runs `body` in a forked child. Returns its exit status, 99 if it threw, or 100 + the signal that ended it: SIGALRM after a minute.
+/// Runs `body` in a forked child. Returns its exit status, 99 if it threw, or 100 + the signal that ended it: SIGALRM after five minutes.
 template <class Body>
 int in_child(const Body& body) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);
+    alarm(300);
     int status = 99;
     try {
       status = body();

@@ -9,6 +9,7 @@
 
 #include "holdfast/table.hpp"
 #include "proof/recorder.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -21,9 +22,8 @@ class NoBootId : public system::Observer {
 };
 
 TEST(Boot, AnUnknownRunIsNotEqualToAnother) {
-  std::string folder = "/dev/shm/holdfast-boot-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/a.hold", killed = folder + "/b.hold";
+  const test::Folder folder;
+  const std::string path = folder / "a.hold", killed = folder / "b.hold";
   NoBootId unknown;
   const Watch watch(unknown);
   CreateOptions options;
@@ -38,7 +38,6 @@ TEST(Boot, AnUnknownRunIsNotEqualToAnother) {
   EXPECT_NO_THROW(Table::open(path)) << "clean ones open anywhere";
   EXPECT_FALSE(inspect(killed).objects.at(0).same_boot);
   EXPECT_THROW(Table::open(killed), PowerLost);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

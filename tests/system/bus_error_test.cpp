@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -29,9 +30,6 @@ constexpr std::uint64_t kItems = 20'000;
 class BusError : public testing::TestWithParam<std::uint32_t> {
  protected:
   void SetUp() override {
-    folder_ = "/dev/shm/holdfast-bus-XXXXXX";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-    path_ = folder_ + "/a.hold";
     CreateOptions options;
     options.shape.value_bytes = GetParam();
     options.shape.capacity = kItems;
@@ -43,10 +41,7 @@ class BusError : public testing::TestWithParam<std::uint32_t> {
     table_->insert(keys_.data(), values_.data(), kItems);
     table_->sync();
   }
-  void TearDown() override {
-    table_.reset();
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { table_.reset(); }
   /// What is behind the directory is no more.
   void cut_short() const { fs::resize_file(path_, std::uint64_t{512} << 10); }
 
@@ -60,7 +55,8 @@ class BusError : public testing::TestWithParam<std::uint32_t> {
     }
   }
 
-  std::string folder_, path_;
+  const test::Folder folder_;
+  const std::string path_ = folder_ / "a.hold";
   std::optional<Table> table_;
   std::vector<std::uint64_t> keys_;
   std::vector<std::byte> values_;
@@ -98,8 +94,8 @@ TEST_P(BusError, EndsWhatLooksAtAll) {
 /// The system reads the pages for the copy, and gives no signal.
 TEST_P(BusError, EndsASnapshot) {
   cut_short();
-  EXPECT_THROW(table_->snapshot(folder_ + "/b.hold"), Error);
-  EXPECT_FALSE(fs::exists(folder_ + "/b.hold"));
+  EXPECT_THROW(table_->snapshot(folder_ / "b.hold"), Error);
+  EXPECT_FALSE(fs::exists(folder_ / "b.hold"));
 }
 
 TEST_P(BusError, EndsBatchesOfAllThreads) {
@@ -138,7 +134,7 @@ TEST_P(BusError, LeavesAnErrorBehind) {
 
 /// Two tables of one process: the other one goes on.
 TEST_P(BusError, IsOfOnePool) {
-  const std::string other_path = folder_ + "/other.hold";
+  const std::string other_path = folder_ / "other.hold";
   Table other = Table::create(other_path,
                               {.shape = {.value_bytes = GetParam(), .capacity = kItems}, .runtime = {.device = "cpu"}});
   cut_short();
@@ -164,10 +160,10 @@ volatile char* page_without_file(const std::string& path) {
 TEST_P(BusErrorDeathTest, ElsewhereEndsTheProcessAsEver) {
   table_->close();               // where the pool was mapped, nothing of ours is
 #if defined(HOLDFAST_SANITIZED)  // whose handler was there before ours
-  EXPECT_DEATH(*page_without_file(folder_ + "/x") = 1, "BUS");
+  EXPECT_DEATH(*page_without_file(folder_ / "x") = 1, "BUS");
   EXPECT_DEATH(raise(SIGBUS), "BUS");
 #else
-  EXPECT_EXIT(*page_without_file(folder_ + "/x") = 1, testing::KilledBySignal(SIGBUS), "");
+  EXPECT_EXIT(*page_without_file(folder_ / "x") = 1, testing::KilledBySignal(SIGBUS), "");
   EXPECT_EXIT(raise(SIGBUS), testing::KilledBySignal(SIGBUS), "");
 #endif
 }
@@ -175,7 +171,7 @@ TEST_P(BusErrorDeathTest, ElsewhereEndsTheProcessAsEver) {
 /// One that a program set before it opened a pool. (Ours is set once in a process, so another process tries it.)
 TEST_P(BusErrorDeathTest, ElsewhereGoesToTheHandlerThatWasThere) {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "bus_handler_main";
-  const int status = std::system((program.string() + " " + folder_ + "/c.hold").c_str());
+  const int status = std::system((program.string() + " " + folder_ / "c.hold").c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 

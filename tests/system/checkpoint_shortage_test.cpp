@@ -23,6 +23,7 @@
 #include "minimum.hpp"
 #include "proof/recorder.hpp"
 #include "shortage.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -58,15 +59,9 @@ std::string flaw_of(const SavedState& found) {
 class CheckpointShortages : public testing::Test {
  protected:
   static constexpr std::size_t kWords = 1000;
-  void SetUp() override {
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
-    alarm(kSeconds);
-  }
-  void TearDown() override {
-    alarm(0);
-    std::filesystem::remove_all(root_);
-  }
-  std::string path() const { return root_ + "/a.hold"; }
+  void SetUp() override { alarm(kSeconds); }
+  void TearDown() override { alarm(0); }
+  std::string path() const { return root_ / "a.hold"; }
 
   /// A checkpoint with saves 1 and 2.
   void make() {
@@ -121,7 +116,7 @@ class CheckpointShortages : public testing::Test {
   std::optional<Checkpoint> checkpoint_;
 
  private:
-  std::string root_ = "/dev/shm/holdfast-checkpoint-XXXXXX";
+  const test::Folder root_;
 };
 
 TEST_F(CheckpointShortages, ASaveIsWholeOrTheStateBeforeStands) {

@@ -12,21 +12,19 @@
 #include "pool/edit.hpp"
 #include "pool/pool_file.hpp"
 #include "shortage.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::pool {
 namespace {
 
 class CommitShortages : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(root_.data()), nullptr); }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   std::shared_ptr<PoolFile> make() const {
     NewPool pool(path(), true);
     pool.publish();
     return pool.pool();
   }
-  std::string path() const { return root_ + "/a.hold"; }
+  std::string path() const { return root_ / "a.hold"; }
 
   Superblock in_file() const {
     Superblock block{};
@@ -56,7 +54,7 @@ class CommitShortages : public testing::Test {
   }
 
  private:
-  std::string root_ = "/dev/shm/holdfast-commit-XXXXXX";
+  const test::Folder root_;
 };
 
 TEST_F(CommitShortages, LeaveThePoolAndItsFileInAgreement) {

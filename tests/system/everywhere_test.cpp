@@ -11,6 +11,7 @@
 #include "proof/crashes.hpp"
 #include "proof/faults.hpp"
 #include "subjects.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -22,11 +23,9 @@ std::string medium(const Parameter& parameter) { return std::get<1>(parameter) ?
 class Everywhere : public testing::TestWithParam<Parameter> {
  protected:
   void prove(const char* proof, Counts (*everywhere)(Subject&, const std::string&, bool)) {
-    std::string root = "/dev/shm/holdfast-everywhere-XXXXXX";
-    ASSERT_NE(mkdtemp(root.data()), nullptr);
+    const test::Folder root;
     const auto& [name, on_disk] = GetParam();
-    const Counts counts = everywhere(*make_subject(name), root, on_disk);
-    std::filesystem::remove_all(root);
+    const Counts counts = everywhere(*make_subject(name), root.path(), on_disk);
     for (const std::string& wrong : counts.wrong) ADD_FAILURE() << wrong;
     expect_no_less(proof, medium(GetParam()), name, counts);
   }

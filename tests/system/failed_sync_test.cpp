@@ -9,6 +9,7 @@
 #include "holdfast/table.hpp"
 #include "proof/images.hpp"
 #include "proof/recorder.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -18,14 +19,9 @@ constexpr std::uint64_t kRows = 300;
 class FailedSync : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = "/dev/shm/holdfast-sync-XXXXXX";
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
-    run_ = root_ + "/run";
-    left_ = root_ + "/left";
     std::filesystem::create_directory(run_);
     std::filesystem::create_directory(left_);
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
 
   static Table open(const std::string& folder) {
     OpenOptions options;
@@ -84,7 +80,8 @@ class FailedSync : public testing::Test {
     return syncs_.size();
   }
 
-  std::string root_, run_, left_;
+  const test::Folder root_;
+  const std::string run_ = root_ / "run", left_ = root_ / "left";
   std::vector<bool> syncs_;
   std::uint64_t acknowledged_ = 0, failed_ = 0, images_ = 0;
 };

@@ -17,6 +17,7 @@
 #include "minimum.hpp"
 #include "shortage.hpp"
 #include "subjects.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -63,21 +64,17 @@ std::vector<Case> cases() {
 class LifecycleShortages : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
-    std::filesystem::create_directories(folder_ = root_ + "/run");
-    std::filesystem::create_directories(root_ + "/before");
+    std::filesystem::create_directories(folder_);
+    std::filesystem::create_directories(root_ / "before");
     alarm(kPatience);
-    if (!GetParam().subject.empty()) make_subject(GetParam().subject)->prepare(root_ + "/before");
+    if (!GetParam().subject.empty()) make_subject(GetParam().subject)->prepare(root_ / "before");
   }
-  void TearDown() override {
-    alarm(0);
-    std::filesystem::remove_all(root_);
-  }
+  void TearDown() override { alarm(0); }
 
   /// False if the operation needs no more allocations than `at`.
   bool fail(std::int64_t at) {
     std::filesystem::remove_all(folder_);
-    std::filesystem::copy(root_ + "/before", folder_);
+    std::filesystem::copy(root_ / "before", folder_);
     const std::string held = held_now();
     const std::int64_t alive = allocations_alive();
     const bool met = act(at);
@@ -90,7 +87,7 @@ class LifecycleShortages : public testing::TestWithParam<Case> {
 
   /// What the table held when nothing failed; and before, where a new one takes its place.
   void learn() {
-    if (!GetParam().subject.empty()) before_ = state_of(root_ + "/before" + kPool);
+    if (!GetParam().subject.empty()) before_ = state_of(root_ / "before" + kPool);
     if (before_ && GetParam().open) change_expected();
     after_ = before_;
     if (!GetParam().makes) return;
@@ -124,7 +121,7 @@ class LifecycleShortages : public testing::TestWithParam<Case> {
 
   /// Of a copy, so that what is opened later is as it was.
   PoolState state_of(const std::string& path) const {
-    const std::string copy = root_ + "/look.hold";
+    const std::string copy = root_ / "look.hold";
     std::filesystem::copy_file(path, copy);
     PoolState state;
     std::string wrong;
@@ -143,11 +140,11 @@ class LifecycleShortages : public testing::TestWithParam<Case> {
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
       std::error_code gone;
       const std::string to = std::filesystem::read_symlink(entry.path(), gone);
-      if (to.find(root_) != std::string::npos) held += " descriptor of " + to;
+      if (to.find(root_.path()) != std::string::npos) held += " descriptor of " + to;
     }
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
-      if (line.find(root_) != std::string::npos) held += " mapping " + line;
+      if (line.find(root_.path()) != std::string::npos) held += " mapping " + line;
     }
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
       const int fd = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
@@ -175,7 +172,7 @@ class LifecycleShortages : public testing::TestWithParam<Case> {
 
   /// It holds what the pool does, or what it held before.
   std::string wrong_in_copy(const std::string& path) const {
-    const std::string before = root_ + "/before" + kCopy;
+    const std::string before = root_ / "before" + kCopy;
     const Items items = state_of(path).items;
     if (items == before_->items) return {};
     const bool old = std::filesystem::exists(before) && items == state_of(before).items;
@@ -194,7 +191,8 @@ class LifecycleShortages : public testing::TestWithParam<Case> {
     return wrong;
   }
 
-  std::string root_ = "/dev/shm/holdfast-lifecycle-XXXXXX", folder_;
+  const test::Folder root_;
+  const std::string folder_ = root_ / "run";
   std::optional<PoolState> before_, after_;
 };
 

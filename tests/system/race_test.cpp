@@ -14,6 +14,7 @@
 
 #include "holdfast/table.hpp"
 #include "proof/recorder.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -40,13 +41,7 @@ class Meanwhile : public system::Observer {
 
 class Races : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = "/dev/shm/holdfast-race-XXXXXX";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-    path_ = folder_ + "/a.hold";
-    put(create(false), 0, 10);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { put(create(false), 0, 10); }
 
   Table create(bool overwrite) const {
     CreateOptions options;
@@ -75,7 +70,8 @@ class Races : public testing::Test {
     EXPECT_TRUE(table.check().errors.empty());
   }
 
-  std::string folder_, path_;
+  const test::Folder folder_;
+  const std::string path_ = folder_ / "a.hold";
 };
 
 // Planted: the superblock read before the lock; then the opener maps levels that are no more.
@@ -122,7 +118,7 @@ TEST_F(Races, WhoComesBetweenALookAndTheNameKeepsIt) {
   EXPECT_TRUE(other.done());
   Table table = open();
   expect_keys(table, 0, 20);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
 }
 
 /// Another process has put a pool at the path, and has it open: it goes on acknowledging, and all of that stays.
@@ -160,7 +156,7 @@ class Overwriting : public Races {
     ::unlink(path_.c_str());
     intrude(false);
   }
-  std::ptrdiff_t files() const { return std::distance(std::filesystem::directory_iterator(folder_), {}); }
+  std::ptrdiff_t files() const { return std::distance(std::filesystem::directory_iterator(folder_.path()), {}); }
 
   std::optional<Table> other_;
   std::ptrdiff_t files_ = 1;  ///< that there are at the end
@@ -174,7 +170,7 @@ TEST_F(Overwriting, ASlowCreationSparesAPoolThatWasMadeMeanwhile) {
 }
 
 TEST_F(Overwriting, ASlowSnapshotSparesAPoolThatWasMadeMeanwhile) {
-  const std::string source = folder_ + "/source.hold";
+  const std::string source = folder_ / "source.hold";
   std::filesystem::rename(path_, source);
   files_ = 2;
   OpenOptions options;
@@ -246,7 +242,7 @@ TEST_F(Overwriting, DeletesNothingIfItCannotWork) {
 
 /// Whatever is no pool, nor empty, is not for a pool to replace.
 TEST_F(Overwriting, ReplacesPoolsAlone) {
-  const std::string file = folder_ + "/notes.txt";
+  const std::string file = folder_ / "notes.txt";
   std::ofstream(file) << "mine, and of more than eight bytes";
   const auto text = [&] {
     std::ifstream stream(file);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -20,17 +21,11 @@ namespace fs = std::filesystem;
 class Removed : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = "/dev/shm/holdfast-removed-XXXXXX";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-    path_ = folder_ + "/in/a.hold";
-    fs::create_directory(folder_ + "/in");
+    fs::create_directory(folder_ / "in");
     table_.emplace(create(path_));
     put(0, 10);
   }
-  void TearDown() override {
-    table_.reset();
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { table_.reset(); }
 
   static Table create(const std::string& path) {
     CreateOptions options;
@@ -64,7 +59,7 @@ class Removed : public testing::Test {
     EXPECT_THROW(table_->sync(), MediumError);
     EXPECT_THROW(table_->clear(), MediumError);
     EXPECT_EQ(table_->size(), 10u) << "what was there is still found";
-    const std::string kept = folder_ + "/kept.hold";
+    const std::string kept = folder_ / "kept.hold";
     table_->snapshot(kept);
     EXPECT_THROW(table_->close(), MediumError) << "it was not synced";
     EXPECT_EQ(Table::open(kept, {.runtime = {.device = "cpu"}}).size(), 10u);
@@ -76,7 +71,8 @@ class Removed : public testing::Test {
     EXPECT_EQ(table_->stats().place.domain, Domain::process);
   }
 
-  std::string folder_, path_;
+  const test::Folder folder_;
+  const std::string path_ = folder_ / "in/a.hold";
   std::optional<Table> table_;
 };
 
@@ -86,16 +82,16 @@ TEST_F(Removed, FilesAreNoticedByTheNextBatch) {
 }
 
 TEST_F(Removed, AreThoseThatAnotherFileReplaces) {
-  create(folder_ + "/b.hold").close();
-  fs::rename(folder_ + "/b.hold", path_);
+  create(folder_ / "b.hold").close();
+  fs::rename(folder_ / "b.hold", path_);
   expect_noticed();
 }
 
 /// A second name keeps the file, but those who look by the first find another.
 TEST_F(Removed, AreThoseWhoseNameLeadsToAnotherFile) {
-  fs::create_hard_link(path_, folder_ + "/second");
-  create(folder_ + "/b.hold").close();
-  fs::rename(folder_ + "/b.hold", path_);
+  fs::create_hard_link(path_, folder_ / "second");
+  create(folder_ / "b.hold").close();
+  fs::rename(folder_ / "b.hold", path_);
   expect_noticed();
 }
 
@@ -132,28 +128,28 @@ TEST_F(Removed, IsNoticedByAWriterWithoutPauses) {
 }
 
 TEST_F(Removed, AreNotThoseThatWereMovedNorTheirFolders) {
-  fs::rename(path_, folder_ + "/moved.hold");
+  fs::rename(path_, folder_ / "moved.hold");
   expect_unharmed();
   table_->close();
-  EXPECT_EQ(Table::open(folder_ + "/moved.hold", {.runtime = {.device = "cpu"}}).size(), 20u);
+  EXPECT_EQ(Table::open(folder_ / "moved.hold", {.runtime = {.device = "cpu"}}).size(), 20u);
 }
 
 TEST_F(Removed, IsNotAFolderThatHasAnotherName) {
-  fs::rename(folder_ + "/in", folder_ + "/out");
+  fs::rename(folder_ / "in", folder_ / "out");
   expect_unharmed();
 }
 
 /// A relative name, and a process that works elsewhere by now, where another file has it.
 TEST_F(Removed, IsNotLookedForWhereTheProcessWorks) {
   const fs::path before = fs::current_path();
-  create(folder_ + "/in/b.hold").close();
-  fs::current_path(folder_);
+  create(folder_ / "in/b.hold").close();
+  fs::current_path(folder_.path());
   std::optional<Table> relative = create("b.hold");
   for (std::uint64_t key = 1; key < 3; ++key) {
-    fs::current_path(folder_ + "/in");
+    fs::current_path(folder_ / "in");
     later();
     EXPECT_NO_THROW(relative->insert(&key, &key, 1));
-    fs::current_path(folder_);
+    fs::current_path(folder_.path());
     relative.reset();
     relative = Table::open("b.hold", {.runtime = {.device = "cpu"}});
   }

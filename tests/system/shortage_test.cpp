@@ -16,6 +16,7 @@
 
 #include "items.hpp"
 #include "minimum.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -121,22 +122,16 @@ bool is_shut(Table& table) {
 
 class Shortages : public testing::TestWithParam<Case> {
  protected:
-  void SetUp() override {
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
-    alarm(kPatience);
-  }
-  void TearDown() override {
-    alarm(0);
-    std::filesystem::remove_all(root_);
-  }
+  void SetUp() override { alarm(kPatience); }
+  void TearDown() override { alarm(0); }
 
   /// A snapshot is whole, or there is none; nothing else is left in the folder.
   std::string compare_copy(const PoolState& before) const {
     std::string wrong;
-    for (const auto& file : std::filesystem::directory_iterator(root_)) {
+    for (const auto& file : std::filesystem::directory_iterator(root_.path())) {
       const std::string path = file.path();
-      if (path == root_ + "/a.hold") continue;
-      if (path != root_ + kCopy) {
+      if (path == root_ / "a.hold") continue;
+      if (path != root_.path() + kCopy) {
         wrong += path + " was left; ";
         continue;
       }
@@ -151,7 +146,7 @@ class Shortages : public testing::TestWithParam<Case> {
 
   /// False if the operation needs no more allocations than `at`.
   bool fail(std::int64_t at) {
-    const std::string path = root_ + "/a.hold";
+    const std::string path = root_ / "a.hold";
     Table table = Table::create(path, create_options(GetParam().tables, true));
     PoolState before, after;
     put_items(table, 0, kFirst, 1, before.items);
@@ -161,7 +156,7 @@ class Shortages : public testing::TestWithParam<Case> {
     {
       const Shortage shortage(at);
       try {
-        GetParam().act(table, root_);
+        GetParam().act(table, root_.path());
       } catch (const std::bad_alloc&) {
       } catch (const Error&) {
       }
@@ -184,7 +179,7 @@ class Shortages : public testing::TestWithParam<Case> {
   }
 
  private:
-  std::string root_ = "/dev/shm/holdfast-shortage-XXXXXX";
+  const test::Folder root_;
 };
 
 INSTANTIATE_TEST_SUITE_P(System, Shortages, testing::ValuesIn(cases()),

@@ -230,15 +230,12 @@ TEST_F(CompactSnapshot, HidesNoDamage) {
 
 TEST_F(CompactSnapshot, IsNotMadeOfATableThatWasKilled) {
   make_shrunk(kMany, kFew);
-  const pid_t child = fork();
-  if (child == 0) {
+  in_killed_child([&] {
     Table table = Table::open(source, on_cpu());
     const std::uint64_t key = 3;
     table.insert_or_assign(&key, values_of({key}, kBytes, 1).data(), 1);
     raise(SIGKILL);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
+  });
   expect_as_it_is();
   EXPECT_FALSE(inspect(target).objects.at(0).clean);
   Table copy = Table::open(target, on_cpu());  // recovers, as the table would

@@ -14,6 +14,8 @@
 #include "../pool/pool_test.hpp"
 #include "holdfast/checkpoint.hpp"
 #include "holdfast/region.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
 
 namespace holdfast {
 namespace {
@@ -22,24 +24,13 @@ constexpr int kForks = 50;
 
 template <class Use>
 bool is_refused(const Use& use) {
-  try {
-    use();
-  } catch (const ObjectClosed& error) {
-    return std::string(error.what()).find("parent") != std::string::npos;
-  }
-  return false;
+  return test::error_of<ObjectClosed>(use).find("parent") != std::string::npos;
 }
 
-/// True if `works` is, in a child. A child that waits is killed.
+/// True if `works` is, in a child.
 bool holds_in_child(const std::function<bool()>& works) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(30);
-    _exit(works() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status)) << "a child did not end by itself";
+  const int status = test::in_child([&] { return works() ? 0 : 1; });
+  EXPECT_LE(status, 1) << "a child did not end by itself";
   return status == 0;
 }
 

@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -19,14 +22,6 @@ namespace fs = std::filesystem;
 
 class Objects : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    std::string name = std::string(GetParam()) + "/holdfast-objects-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder = name;
-    path = folder + "/a.hold";
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   static CreateOptions sizes(std::uint32_t key_bytes, std::uint32_t value_bytes) {
     CreateOptions options;
     options.shape.key_bytes = key_bytes;
@@ -56,22 +51,14 @@ class Objects : public testing::TestWithParam<const char*> {
     table.find(all.data(), values.data(), n);
     for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i * 8 / table.value_bytes() * factor) << i;
   }
-  template <class Type, class Act>
-  static void expect_error(const Act& act, const std::string& text) {
-    try {
-      act();
-      ADD_FAILURE() << "no error; expected one with: " << text;
-    } catch (const Type& error) {
-      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-    }
-  }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const ObjectInfo& object : inspect(path).objects) all.push_back(object.name);
     return all;
   }
 
-  std::string folder, path;
+  const Folder folder{GetParam()};
+  const std::string path = folder / "a.hold";
 };
 using Names = std::vector<std::string>;
 INSTANTIATE_TEST_SUITE_P(Media, Objects, testing::Values("/dev/shm", "/tmp"),
@@ -205,8 +192,8 @@ TEST_P(Objects, ThePathAloneNamesAnOnlyTable) {
     pool.create_table("other", sizes(8, 8));
   }
   expect_error<InvalidArgument>([&] { Table::open(path); }, "the objects only and other");
-  Table::create(folder + "/b.hold", sizes(8, 8));
-  Pool pool = Pool::open(folder + "/b.hold");
+  Table::create(folder / "/b.hold", sizes(8, 8));
+  Pool pool = Pool::open(folder / "/b.hold");
   EXPECT_EQ(open_table(pool, kTableName).size(), 0u);
 }
 
@@ -225,7 +212,7 @@ TEST_P(Objects, ASnapshotTakesAllAtOneMoment) {
     }
   });
   for (int round = 0; round < 5; ++round) {
-    const std::string copy = folder + "/copy.hold";
+    const std::string copy = folder / "/copy.hold";
     SnapshotOptions over;
     over.overwrite = true;
     const SnapshotResult result = one.snapshot(copy, over);
@@ -285,18 +272,14 @@ TEST_P(Objects, AreReadByManyAndWrittenByOne) {
 }
 
 TEST_P(Objects, AKilledProcessLeavesEachTableWhole) {
-  const pid_t child = fork();
-  if (child == 0) {
+  in_killed_child([&] {
     Pool pool = Pool::create(path);
     Table one = pool.create_table("one", sizes(8, 128)), two = pool.create_table("two", sizes(8, 128));
     fill(one, 1'000, 1);
     fill(two, 1'000, 2);
     two.sync();
-    kill(getpid(), SIGKILL);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+    raise(SIGKILL);
+  });
   EXPECT_FALSE(inspect(path).objects.at(0).clean);
   EXPECT_TRUE(inspect(path).objects.at(1).clean);
   expect_error<ReadOnly>(
@@ -316,10 +299,10 @@ TEST_P(Objects, AKilledProcessLeavesEachTableWhole) {
 }
 
 TEST_P(Objects, AnEmptyPoolIsSmall) {
-  Table::create(folder + "/values.hold", sizes(8, 128));
-  Table::create(folder + "/any.hold", sizes(kVariableBytes, kVariableBytes));
-  EXPECT_LE(fs::file_size(folder + "/values.hold"), 2u << 20);
-  EXPECT_LE(fs::file_size(folder + "/any.hold"), 6u << 20);
+  Table::create(folder / "/values.hold", sizes(8, 128));
+  Table::create(folder / "/any.hold", sizes(kVariableBytes, kVariableBytes));
+  EXPECT_LE(fs::file_size(folder / "/values.hold"), 2u << 20);
+  EXPECT_LE(fs::file_size(folder / "/any.hold"), 6u << 20);
 }
 
 #if defined(HOLDFAST_SANITIZED)
@@ -331,14 +314,12 @@ constexpr std::uint64_t kInSmall = 50'000;
 #endif
 
 TEST(ObjectsFull, TwoTablesFillOneMedium) {
-  std::string folder = "/tmp/holdfast-objects-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  if (mount("holdfast-test", folder.c_str(), "tmpfs", 0, kSmall) != 0) {
-    fs::remove(folder);
+  const Folder folder{"/tmp"};
+  if (mount("holdfast-test", folder.path().c_str(), "tmpfs", 0, kSmall) != 0) {
     GTEST_SKIP() << "only root can mount a small tmpfs";
   }
   {
-    Pool pool = Pool::create(folder + "/a.hold");
+    Pool pool = Pool::create(folder / "/a.hold");
     CreateOptions options;
     options.shape.value_bytes = 128;
     options.runtime.device = "cpu";
@@ -362,9 +343,8 @@ TEST(ObjectsFull, TwoTablesFillOneMedium) {
     EXPECT_TRUE(pool.check().errors.empty());
     EXPECT_EQ(pool.objects().size(), 2u);
   }
-  EXPECT_TRUE(check(folder + "/a.hold").errors.empty());
-  EXPECT_EQ(umount(folder.c_str()), 0);
-  fs::remove(folder);
+  EXPECT_TRUE(check(folder / "/a.hold").errors.empty());
+  EXPECT_EQ(umount(folder.path().c_str()), 0);
 }
 
 }  // namespace

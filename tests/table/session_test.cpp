@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "holdfast/table.hpp"
+#include "support/errors.hpp"
 #include "table/session_gate.hpp"
 
 namespace holdfast::test {
@@ -32,12 +33,7 @@ CreateOptions on_cpu(std::uint32_t bytes = 8) {
 TEST(Session, NeedsAGpu) {
   const Path path;
   Table table = Table::create(path.str, on_cpu());
-  try {
-    static_cast<void>(table.session(nullptr, 10));
-    FAIL() << "a session on a CPU";
-  } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("device=\"cuda\""), std::string::npos) << error.what();
-  }
+  expect_error<InvalidArgument>([&] { static_cast<void>(table.session(nullptr, 10)); }, "device=\"cuda\"");
   table.close();
   EXPECT_THROW(static_cast<void>(table.session(nullptr, 10)), ObjectClosed);
   OpenOptions read_only;

@@ -84,7 +84,7 @@ TEST_F(SnapshotFaults, KilledLeavesNothingUnderItsName) {
                 };
                 table->snapshot(target, options);
               }),
-              SIGKILL);
+              100 + SIGKILL);
     EXPECT_EQ(fs::exists(target), exists);
     if (exists) {
       EXPECT_EQ(read_all(target), before);

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -19,29 +17,13 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::test {
 
 namespace fs = std::filesystem;
-
-/// A folder on a medium, gone at the end.
-class Folder {
- public:
-  explicit Folder(const std::string& parent) {
-    std::string name = parent + "/holdfast-snapshot-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder in " + parent);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline std::vector<std::uint64_t> keys_from(std::uint64_t first, std::size_t n) {
   std::vector<std::uint64_t> keys(n);
@@ -94,38 +76,20 @@ inline std::vector<char> read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-template <class Type>
-void expect_error(const std::function<void()>& statement, const std::string& text) {
-  try {
-    statement();
-    ADD_FAILURE() << "no error; expected one with: " << text;
-  } catch (const Type& error) {
-    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-  }
-}
-
 class Snapshot : public testing::Test {
  protected:
   static constexpr std::uint32_t kBytes = 64;
   void fill(std::uint64_t version) {
     table->insert_or_assign(keys.data(), values_of(keys, kBytes, version).data(), keys.size());
   }
-  /// Runs `body` in a forked child with a table of its own; returns the status of wait.
+  /// Runs `body` in a forked child with a table of its own; returns what `test::in_child` does.
   int in_child(const std::function<void()>& body) {
     table->close();
-    const pid_t child = fork();
-    if (child == 0) {
-      try {
-        table.emplace(Table::open(source, {.runtime = {.device = "cpu"}}));
-        body();
-      } catch (const std::exception& error) {
-        std::fprintf(stderr, "child: %s\n", error.what());
-        _exit(99);
-      }
-      _exit(testing::Test::HasFailure() ? 98 : 0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
+    const int status = test::in_child([&] {
+      table.emplace(Table::open(source, {.runtime = {.device = "cpu"}}));
+      body();
+      return testing::Test::HasFailure() ? 98 : 0;
+    });
     table.emplace(Table::open(source, {.runtime = {.device = "cpu"}}));
     return status;
   }

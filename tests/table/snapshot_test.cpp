@@ -175,7 +175,7 @@ TEST_F(Snapshot, OfATableOpenForReading) {
 
 TEST_F(Snapshot, OfWhatIsSalvaged) {
   fill(5);
-  EXPECT_EQ(in_child([] { raise(SIGKILL); }), SIGKILL);
+  EXPECT_EQ(in_child([] { raise(SIGKILL); }), 100 + SIGKILL);
   table->close();
   EXPECT_TRUE(inspect(source).objects.at(0).clean);
   OpenOptions options;

@@ -10,6 +10,7 @@
 #include "holdfast/store_memory.hpp"
 #include "store/in_place/fake_device.hpp"
 #include "store/store_fixture.hpp"
+#include "support/errors.hpp"
 
 namespace holdfast {
 
@@ -48,16 +49,6 @@ std::vector<Part> parts_of(std::vector<std::string>& texts, std::size_t most, st
   std::shuffle(parts.begin(), parts.end(), random);
   return parts;
 }
-template <class Call>
-void expect_says(const Call& call, const std::string& what) {
-  try {
-    call();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-  }
-}
-
 TEST_F(StoreCopies, PartsOfValuesComeToTheirPlaces) {
   Store store = large();
   std::mt19937_64 random(7);
@@ -96,7 +87,7 @@ TEST_F(StoreCopies, BadPartsCopyNothing) {
   char ones[] = "11111111", twos[] = "22222222";
   const StoreSource good{0, 0, twos, 8};
   const auto refuses = [&](const StoreSource& bad, const std::string& what) {
-    expect_says([&] { reserved.copy_in(std::vector{good, bad}); }, what);
+    test::expect_error<InvalidArgument>([&] { reserved.copy_in(std::vector{good, bad}); }, what);
   };
   reserved.copy_in(std::vector<StoreSource>{{0, 0, ones, 8}, {1, 0, ones, 8}});
   refuses({1, 1, twos, 8}, "part 1, of row 1, has 8 bytes from 1 on, and the value has 8");

@@ -5,11 +5,11 @@
 #include <thread>
 #include <vector>
 
+#include "../no_space_left.hpp"
 #include "../schemes/scheme_fixture.hpp"
 #include "core/hash.hpp"
 #include "structures/group/shape.hpp"
 #include "support/errors.hpp"
-#include "support/no_space_left.hpp"
 
 namespace holdfast::test {
 namespace {

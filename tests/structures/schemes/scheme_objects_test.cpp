@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "../no_space_left.hpp"
 #include "scheme_fixture.hpp"
 #include "support/child.hpp"
 #include "support/errors.hpp"
-#include "support/no_space_left.hpp"
 
 namespace holdfast::test {
 namespace {

@@ -12,6 +12,7 @@
 #include "data_subject.hpp"
 #include "proof/crashes.hpp"
 #include "proof/faults.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -44,12 +45,10 @@ using DataParameter = std::tuple<std::string, bool>;  // subject, on a disk
 class DataEverywhere : public testing::TestWithParam<DataParameter> {
  protected:
   void prove(const char* proof, Counts (*everywhere)(Subject&, const std::string&, bool)) {
-    std::string root = "/dev/shm/holdfast-data-XXXXXX";
-    ASSERT_NE(mkdtemp(root.data()), nullptr);
+    const test::Folder root;
     const auto& [name, on_disk] = GetParam();
     DataSubject subject = make_data_subject(name);
-    const Counts counts = everywhere(subject, root, on_disk);
-    std::filesystem::remove_all(root);
+    const Counts counts = everywhere(subject, root.path(), on_disk);
     for (const std::string& wrong : counts.wrong) ADD_FAILURE() << wrong;
     expect_no_less(proof, on_disk ? "file" : "shm", name, counts);
   }

@@ -12,6 +12,7 @@
 #include "../subjects.hpp"
 #include "data_subject.hpp"
 #include "proof/crashes.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -74,10 +75,8 @@ INSTANTIATE_TEST_SUITE_P(System, PowerCuts, testing::ValuesIn(all_names()),
                          [](const auto& info) { return info.param; });
 
 TEST_P(PowerCuts, TakeNothingThatWasAcknowledged) {
-  std::string root = "/dev/shm/holdfast-power-XXXXXX";
-  ASSERT_NE(mkdtemp(root.data()), nullptr);
-  const Counts counts = cut_power_everywhere(*subject_of(GetParam()), root, kMostImages, kMostRecoveries);
-  std::filesystem::remove_all(root);
+  const test::Folder root;
+  const Counts counts = cut_power_everywhere(*subject_of(GetParam()), root.path(), kMostImages, kMostRecoveries);
   for (const std::string& wrong : counts.wrong) ADD_FAILURE() << wrong;
   expect_no_less("power", "dax", GetParam(), counts);
 }

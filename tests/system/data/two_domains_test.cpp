@@ -22,6 +22,7 @@
 #include "support/pool_bytes.hpp"
 
 #include "../minimum.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -80,9 +81,7 @@ class Machine {
 
 class TwoDomains : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path() const { return pool_path(folder_); }
+  std::string path() const { return pool_path(folder_.path()); }
   ObjectInfo object() const { return inspect(path()).objects.at(0); }
   /// What a GPU that changes the object now leaves of its page when the process is killed.
   void note_gpu(std::string& bytes) const {
@@ -91,7 +90,7 @@ class TwoDomains : public testing::Test {
       page.domain = static_cast<std::uint32_t>(Domain::process);
     });
   }
-  std::string folder_ = "/dev/shm/holdfast-domains-XXXXXX";
+  const test::Folder folder_;
 };
 
 /// Every order of so many of these.
@@ -113,7 +112,7 @@ TEST_F(TwoDomains, EveryOrderOfWritersSyncsKillsAndRestarts) {
   std::string bytes;
   {
     Machine machine;
-    make_region(folder_);
+    make_region(folder_.path());
     bytes = test::read_file(path());
   }
   std::uint64_t refused = 0;
@@ -122,7 +121,7 @@ TEST_F(TwoDomains, EveryOrderOfWritersSyncsKillsAndRestarts) {
     Machine machine;
     test::write_file(path(), bytes);
     std::optional<Writers> writers;
-    writers.emplace(folder_);
+    writers.emplace(folder_.path());
     Domain noted = Domain::power;
     bool clean = true;
     std::vector<std::uint64_t> words(kWords);
@@ -142,13 +141,13 @@ TEST_F(TwoDomains, EveryOrderOfWritersSyncsKillsAndRestarts) {
         test::write_file(path(), left);
         if (order[i] == restart) machine.restart();
         if (order[i] == restart && noted != Domain::power) {
-          EXPECT_THROW(writers.emplace(folder_), PowerLost);
+          EXPECT_THROW(writers.emplace(folder_.path()), PowerLost);
           EXPECT_TRUE(
               test::read_file(path()).compare(pool::kFirstExtent, std::string::npos, left, pool::kFirstExtent) == 0);
           ++refused;
           break;
         }
-        writers.emplace(folder_);
+        writers.emplace(folder_.path());
       }
       ASSERT_EQ(object().clean, clean) << i;
       if (!clean) {
@@ -211,7 +210,7 @@ class TwoWriters : public Subject {
 
 TEST_F(TwoDomains, APowerCutTakesNothingFromWhatOpens) {
   TwoWriters subject("cgcsgscgsccg");
-  const Counts counts = cut_power_everywhere(subject, folder_, 200, 100, Crash::power);
+  const Counts counts = cut_power_everywhere(subject, folder_.path(), 200, 100, Crash::power);
   for (const std::string& wrong : counts.wrong) ADD_FAILURE() << wrong;
   expect_no_less("power", "dax", "two_writers", counts);
 }
@@ -219,7 +218,7 @@ TEST_F(TwoDomains, APowerCutTakesNothingFromWhatOpens) {
 /// What is promised to survive a power cut is not refused for what a GPU wrote before.
 TEST_F(TwoDomains, ASectionOfDomainPowerIsNotRefusedForWhatWasWrittenBefore) {
   Machine machine;
-  make_region(folder_);
+  make_region(folder_.path());
   std::string bytes = test::read_file(path());
   note_gpu(bytes);
   test::write_file(path(), bytes);

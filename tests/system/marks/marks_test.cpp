@@ -10,6 +10,7 @@
 
 #include "mark_calls.hpp"
 #include "mark_watch.hpp"
+#include "support/folder.hpp"
 #include "support/image.hpp"
 
 namespace holdfast::proof {
@@ -25,11 +26,6 @@ std::string file_difference(const std::string& before, const std::string& after)
 
 class MarkTest : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(scene.folder.data()), nullptr); }
-  void TearDown() override {
-    scene.close();
-    std::filesystem::remove_all(scene.folder);
-  }
   void make(const MarkKind& kind) const {
     Pool pool = Pool::create(scene.path());
     for (const char* const name : {"old", "other"}) {
@@ -50,7 +46,8 @@ class MarkTest : public testing::Test {
     return std::all_of(all.begin(), all.end(), [=](const ObjectInfo& object) { return object.clean == clean; });
   }
 
-  MarkScene scene{.folder = "/dev/shm/holdfast-marks-XXXXXX"};
+  const test::Folder folder;
+  MarkScene scene{.folder = folder.path()};
 };
 
 class Marks : public MarkTest, public testing::WithParamInterface<std::tuple<MarkKind, bool>> {

@@ -11,6 +11,7 @@
 #include "checkpoint/layout.hpp"
 #include "mark_calls.hpp"
 #include "mark_watch.hpp"
+#include "support/folder.hpp"
 #include "support/image.hpp"
 #include "support/pool_bytes.hpp"
 
@@ -21,15 +22,13 @@ using pool::ObjectPage;
 
 class RecoveryMarks : public testing::TestWithParam<bool> {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   bool on_disk() const { return GetParam(); }
-  std::string path() const { return folder_ + "/a.hold"; }
+  std::string path() const { return folder_ / "a.hold"; }
 
   void prepare(const std::string& subject) const {
     Pretender pretender({.on_disk = on_disk()});
     const Watch watch(pretender);
-    make_subject(subject)->prepare(folder_);
+    make_subject(subject)->prepare(folder_.path());
   }
   void edit(std::uint32_t object, const std::function<void(ObjectPage&)>& change) const {
     std::string bytes = test::read_file(path());
@@ -51,7 +50,7 @@ class RecoveryMarks : public testing::TestWithParam<bool> {
   template <class Act>
   std::string watch(const Act& act) const {
     const std::vector<ObjectInfo> objects = inspect(path()).objects;
-    Recorder recorder(folder_, {.on_disk = on_disk()});
+    Recorder recorder(folder_.path(), {.on_disk = on_disk()});
     const Watch watching(recorder);
     const Recorder::Kept before = recorder.now();
     act();
@@ -61,7 +60,7 @@ class RecoveryMarks : public testing::TestWithParam<bool> {
     return changed_under_mark(objects, before, moments, on_disk());
   }
 
-  std::string folder_ = "/dev/shm/holdfast-recovery-XXXXXX";
+  const test::Folder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(System, RecoveryMarks, testing::Bool(),
                          [](const auto& info) { return std::string(info.param ? "file" : "shm"); });
@@ -127,7 +126,6 @@ TEST_P(RecoveryMarks, ALowerDomainIsNotedBeforeTheFirstChange) {
 class TransactionMarks : public RecoveryMarks {
  protected:
   void SetUp() override {
-    RecoveryMarks::SetUp();
     Pool pool = Pool::create(path());
     Region region = Region::create(pool, "r", 9000);
     Log log = Log::create(pool, "u", {.entry_bytes = 16, .capacity = 4, .threads = 2});
@@ -188,7 +186,6 @@ TEST_P(TransactionMarks, ReadersNeitherOpenNorUndoIt) {
 class UnfinishedCopies : public RecoveryMarks {
  protected:
   void SetUp() override {
-    RecoveryMarks::SetUp();
     {
       Pool pool = Pool::create(path());
       Checkpoint checkpoint = Checkpoint::create(pool, "c", {.copies = 3});

@@ -9,6 +9,7 @@
 #include "holdfast/store_pipeline.hpp"
 #include "holdfast/strings.hpp"
 #include "mark_calls.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 
@@ -146,9 +147,8 @@ namespace {
 
 /// A read that lets time pass writes it, and a store that has changed is not clean.
 TEST(StoreMarks, TimeClearsThem) {
-  std::string folder = "/dev/shm/holdfast-store-marks-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  MarkScene scene{.folder = folder};
+  const test::Folder folder;
+  MarkScene scene{.folder = folder.path()};
   scene.pool = Pool::create(scene.path());
   const auto is_clean = [&] { return inspect(scene.path()).objects.at(0).clean; };
   {
@@ -166,7 +166,6 @@ TEST(StoreMarks, TimeClearsThem) {
   }
   EXPECT_TRUE(is_clean());
   scene.close();
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -12,18 +12,13 @@
 #include <utility>
 
 #include "holdfast/error.hpp"
+#include "support/errors.hpp"
+#include "support/folder.hpp"
 #include "system/net/listener.hpp"
 
 namespace holdfast::proof {
 
-inline std::string error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using test::error_of;
 
 inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -31,12 +26,6 @@ inline std::ptrdiff_t open_files() { return std::distance(std::filesystem::direc
 
 class Sockets : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = "/tmp/holdfast-net-XXXXXX";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-    path_ = folder_ + "/server.sock";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   system::Address tcp() const { return system::Address::parse("127.0.0.1:0"); }
   system::Address unix_address() const { return system::Address::parse("unix:" + path_); }
 
@@ -50,7 +39,8 @@ class Sockets : public testing::Test {
     throw Error("no client connects");
   }
 
-  std::string folder_, path_;
+  const test::Folder folder_{"/tmp"};
+  const std::string path_ = folder_ / "server.sock";
 };
 
 /// The two kinds of connections.

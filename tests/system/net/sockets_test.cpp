@@ -17,6 +17,7 @@
 #include "net_test.hpp"
 #include "proof/parts.hpp"
 #include "proof/recorder.hpp"
+#include "support/child.hpp"
 #include "system/net/calls.hpp"
 
 namespace holdfast::proof {
@@ -231,12 +232,10 @@ TEST_P(Connections, WaitForADescriptor) {
 }
 
 TEST_F(Sockets, ReplaceTheFileOfAKilledServer) {
-  const pid_t child = fork();
-  if (child == 0) {
+  test::in_killed_child([&] {
     const Listener listener = Listener::open(unix_address());
     raise(SIGKILL);
-  }
-  waitpid(child, nullptr, 0);
+  });
   ASSERT_TRUE(std::filesystem::exists(path_));
   EchoServer server(unix_address());
   Socket client = Socket::connect(unix_address());
@@ -272,8 +271,8 @@ TEST_F(Sockets, OpenToTheirOwnerAlone) {
 }
 
 TEST_F(Sockets, SayWhichFolderIsMissing) {
-  const std::string error = error_of([&] { Listener::open(Address::parse("unix:" + folder_ + "/none/a.sock")); });
-  EXPECT_TRUE(has(error, folder_ + "/none/")) << error;
+  const std::string error = error_of([&] { Listener::open(Address::parse("unix:" + (folder_ / "none/a.sock"))); });
+  EXPECT_TRUE(has(error, folder_ / "none/")) << error;
   EXPECT_TRUE(has(error, "make the folder first")) << error;
 }
 

@@ -16,6 +16,7 @@
 #include "holdfast/store.hpp"
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -90,18 +91,12 @@ std::vector<StoreCase> store_cases() {
 
 class StoreShortages : public testing::TestWithParam<StoreCase> {
  protected:
-  void SetUp() override {
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
-    alarm(kStorePatience);
-  }
-  void TearDown() override {
-    alarm(0);
-    std::filesystem::remove_all(root_);
-  }
+  void SetUp() override { alarm(kStorePatience); }
+  void TearDown() override { alarm(0); }
 
   /// False if the operation needs no more allocations than `at`.
   bool fail(std::int64_t at) {
-    Pool pool = Pool::create(root_ + "/a.hold", true);
+    Pool pool = Pool::create(root_ / "a.hold", true);
     Store store = Store::create(pool, "s", GetParam().options);
     for (int key = 0; key < kStoreHeld; ++key) store.set(short_key(key), old_value(key));
     bool met = false;
@@ -147,7 +142,7 @@ class StoreShortages : public testing::TestWithParam<StoreCase> {
     }
   }
 
-  std::string root_ = "/dev/shm/holdfast-store-shortage-XXXXXX";
+  const test::Folder root_;
 };
 
 INSTANTIATE_TEST_SUITE_P(System, StoreShortages, testing::ValuesIn(store_cases()),

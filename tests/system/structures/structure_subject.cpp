@@ -13,6 +13,7 @@
 
 #include "pool/medium/owner.hpp"
 #include "pool/medium/persist.hpp"
+#include "support/folder.hpp"
 
 namespace holdfast::proof {
 
@@ -163,20 +164,14 @@ HashTable open_structure(Pool& pool, Scheme scheme, bool flush) {
 }  // namespace
 
 std::uint64_t keys_before_growth(Scheme scheme, bool wide) {
-  std::string folder = "/dev/shm/holdfast-growth-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) throw std::logic_error("there is no folder in /dev/shm");
-  std::uint64_t keys = 0;
-  {
-    Pool pool = Pool::create(folder + kStructureFile);
-    HashTable table = create_structure(pool, scheme, wide);
-    const std::uint64_t cells = table.cells();
-    for (;; ++keys) {  // ends: the table is full at last
-      table.insert(StructureWords(keys).word, version_words(keys, 1).word);
-      if (table.cells() != cells) break;
-    }
+  const test::Folder folder;
+  Pool pool = Pool::create(folder.path() + kStructureFile);
+  HashTable table = create_structure(pool, scheme, wide);
+  const std::uint64_t cells = table.cells();
+  for (std::uint64_t keys = 0;; ++keys) {  // ends: the table is full at last
+    table.insert(StructureWords(keys).word, version_words(keys, 1).word);
+    if (table.cells() != cells) return keys;
   }
-  std::filesystem::remove_all(folder);
-  return keys;
 }
 
 HashTable StructureSubject::open(Pool& pool, bool flush) const { return open_structure(pool, scheme_, flush); }

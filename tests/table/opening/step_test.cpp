@@ -12,6 +12,7 @@
 
 #include "holdfast/table.hpp"
 #include "structures/gphash/table_shape.hpp"
+#include "support/child.hpp"
 #include "support/image.hpp"
 
 namespace holdfast::test {
@@ -54,14 +55,10 @@ class Steps : public testing::TestWithParam<Kind> {
   }
   /// Runs `act` in a process that is then killed.
   static void killed(const std::function<void()>& act) {
-    const pid_t child = fork();
-    if (child == 0) {
+    in_killed_child([&] {
       act();
-      kill(getpid(), SIGKILL);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFSIGNALED(status));
+      raise(SIGKILL);
+    });
   }
   /// Where the table's record of its step is in the file.
   std::uint64_t record_at() const { return inspect(path_).objects.at(0).extents.at(0).offset + gphash::kStepOffset; }
