@@ -32,8 +32,9 @@ enum class StoreStatus : std::uint8_t {
   mismatch = 6,   ///< the item has another CAS id, or is no number; nothing changed
   no_space = 7,   ///< there is no memory for the item; nothing changed
   too_large = 8,  ///< the value would be larger than the store allows; nothing changed
+  not_run = 9,    ///< in Python, of a row of a reservation: it was aborted; nothing changed
 };
-inline constexpr unsigned kStoreStatuses = 9;
+inline constexpr unsigned kStoreStatuses = 10;
 const char* name(StoreStatus status);
 
 /// Where a store has its index.
@@ -118,7 +119,7 @@ struct StoreScan {
 };
 
 struct StoreStats {
-  std::uint64_t items = 0;           ///< with those that have expired and whose memory was not needed yet
+  std::uint64_t items = 0;           ///< as `Store::size`
   std::uint64_t memory_bytes = 0;    ///< of the heap
   std::uint64_t limit_bytes = 0;     ///< 0: none
   std::uint64_t free_bytes = 0;      ///< of the heap, in pieces of 2 MiB that have no item
@@ -187,7 +188,8 @@ class Store {
   std::size_t erase(const StoreRows& keys, std::span<StoreStatus> statuses = {});  ///< how many keys were there
 
   // Values in place (store_memory.hpp).
-  /// Memory for new values of these keys, of `bytes[i]` bytes each. `items` has a row a key, or one for all, or none.
+  /// Memory for new values of these keys, of `bytes[i]` bytes each. It is not cleared: what the caller does not fill has bytes of former items, and
+  /// `commit` gives them to the value. `items` has a row a key, or one for all, or none.
   StoreReservation reserve(const StoreRows& keys, std::span<const std::uint64_t> bytes,
                            std::span<const ItemOptions> items = {});
   /// The values of these keys, which stay as they are until the lease is released. At most a million at a time in a store: throws NoSpace.
@@ -204,12 +206,14 @@ class Store {
   /// The same in parts: visits the items of a piece of 2 MiB. False: all were visited, or `visit` returned false. Begins with a new `scan`.
   bool visit_some(StoreScan& scan, const Visit& visit) const;
 
-  std::uint64_t size() const;  ///< items, with those that have expired and whose memory was not needed yet
-  std::uint64_t now() const;   ///< the store's time: milliseconds since 1970, never less than before
+  /// Items. 0 after `flush_all`. Those that have expired count until their memory is needed or `reclaim` gives it back; those that were flushed too, as
+  /// long as there were as many changes since: exact counts take as many `reclaim` as visit all of it.
+  std::uint64_t size() const;
+  std::uint64_t now() const;  ///< the store's time: milliseconds since 1970, never less than before
   StoreStats stats() const;
   void set_limit(
       std::uint64_t bytes);  ///< as StoreOptions::limit_bytes; memory that is there stays. Throws InvalidArgument
-  /// Gives back the memory of items that have expired, in a part of the heap; a few calls visit all of it. Returns their number.
+  /// Gives back the memory of items that have expired or were flushed, in a part of the heap; sixteen calls visit all of it. Returns their number.
   std::uint64_t reclaim();
   Domain domain() const;  ///< what survives of what was acknowledged
 

@@ -48,8 +48,8 @@ class StoreTransfer {
   std::shared_ptr<store::Transfer> transfer_;
 };
 
-/// Memory for new values, of `Store::reserve`: row by row, a value lies in one piece up to nearly 2 MiB, and in several above. Any thread may write
-/// the bytes; with `StoreOptions::gpu` kernels may, too, at the same addresses. What is not committed is not found, counts against the limit, and
+/// Memory for new values, of `Store::reserve`: row by row, a value lies in one piece up to nearly 2 MiB, and in several above. It is not cleared, and
+/// has bytes of former items until the caller writes all of it. Any thread may write the bytes; with `StoreOptions::gpu` kernels may, too, at the same addresses. What is not committed is not found, counts against the limit, and
 /// ends with this object, or with the process. Thread-safe, but for moves and the end. The store cannot be closed before
 /// all rows have ended.
 class StoreReservation {
@@ -61,16 +61,18 @@ class StoreReservation {
   std::size_t size() const;
   /// False: there was no memory for the row.
   bool has(std::size_t row) const;
-  /// The bytes of its value. Throws InvalidArgument where it has no memory, or is committed or aborted already; so do the following.
+  /// The bytes of its value, with those of former items at first. Throws InvalidArgument where it has no memory, or is committed or aborted already; so
+  /// do the following.
   std::span<const std::span<std::byte>> pieces(std::size_t row) const;
   /// Copies parts of values from memory of the host, before the call returns, and from that of a GPU by its copy engine: after what `stream`
   /// (a cudaStream_t) has now, and before what it gets later. Those sources must not change until the copies are done. Throws InvalidArgument
   /// (a part reaches beyond its value; a GPU's memory without `StoreOptions::gpu`); then nothing was copied. Throws DeviceError.
   StoreTransfer copy_in(std::span<const StoreSource> parts, void* stream = nullptr);
   /// Makes it a `set`, whole or absent, and durable when it returns: inserted, updated, no_space. Waits for the row's copies first, and throws
-  /// DeviceError where they failed; then it is reserved as before. Other writes of its bytes have ended before.
+  /// DeviceError where they failed; then it is reserved as before. Other writes of its bytes have ended before. Bytes that were not written
+  /// become part of the value as they are: those of former items. Throws InvalidArgument where the row was committed or aborted before.
   StoreStatus commit(std::size_t row);
-  /// Waits for the row's copies, and gives its memory back.
+  /// Waits for the row's copies, and gives its memory back. Throws InvalidArgument where the row was committed or aborted before.
   void abort(std::size_t row);
 
  private:

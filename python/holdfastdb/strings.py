@@ -83,7 +83,12 @@ def _from_arrays(name: str, given: tuple[Any, Any], shape: TableShape) -> String
         return None
     imported = [arrays.import_array(name, one, shape.host_only) for one in given]
     if imported[0] is None or imported[1] is None:
-        return None
+        if imported[0] is imported[1]:
+            return None
+        other = 0 if imported[0] is None else 1
+        raise InvalidType(
+            f"{name}[{other}] is of type {type(given[other]).__name__}, and {name}[{1 - other}] an array: give {KINDS}"
+        )
     data, offsets = Operand(name, *imported[0]).contiguous(), Operand(f"{name}[1]", *imported[1]).contiguous()
     if data.dtype_name != "uint8" or len(data.shape) != 1:
         raise InvalidType(f"{name}[0] is {data.dtype_name} of shape {data.shape}: give all bytes, (m,) of uint8")

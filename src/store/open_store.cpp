@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kLeastLimit = 2 * heap::kSlabBytes;
 constexpr std::uint32_t kMostValueBytes = 128u << 20;
+constexpr std::uint64_t kMostItems = (std::uint64_t{1} << 32) - 1;  // their locations have 32 bits
 constexpr std::size_t kMostErrors = 20;
 
 }  // namespace
@@ -26,8 +27,12 @@ void require_valid(const StoreOptions& options, const std::string& label) {
     throw InvalidArgument(label + " cannot have values of up to " + std::to_string(options.max_value_bytes) +
                           " bytes: give 1 to " + std::to_string(kMostValueBytes));
   }
+  if (options.expected_items > kMostItems) {
+    throw InvalidArgument(label + " cannot expect " + std::to_string(options.expected_items) + " items: give up to " +
+                          std::to_string(kMostItems));
+  }
   if (options.evict && options.limit_bytes == 0) {
-    throw InvalidArgument(label + " cannot evict items without a limit: give limit_bytes");
+    throw InvalidArgument(label + " cannot evict items without a limit: give one");
   }
 }
 
@@ -49,7 +54,9 @@ OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& op
   try {
     engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
   } catch (const NoSpace&) {  // of memory for what is volatile
-    throw NoSpace(path_ + " cannot be opened: the system has no memory for its index; free memory, and open it again");
+    throw NoSpace(path_ +
+                  " cannot be opened: the system has no memory for its index; free memory, or expect fewer items, and "
+                  "open it again");
   } catch (const PoolCorrupt& error) {
     throw PoolCorrupt(path_ + " cannot be opened: " + error.what());
   } catch (const DeviceError& error) {
@@ -65,7 +72,11 @@ OpenStore::~OpenStore() {
 }
 
 void OpenStore::map_for_gpus() {
-  device_ = make_device_side();
+  try {
+    device_ = make_device_side();
+  } catch (const DeviceError& error) {
+    throw DeviceError(path_ + " cannot be used on a GPU: " + error.what());
+  }
   object_->on_range(
       [this](void* address, std::size_t bytes) {
         device_->map(static_cast<std::byte*>(address), bytes, object_->read_only());
@@ -116,7 +127,7 @@ void OpenStore::close() {
   if (!object_) return;
   if (in_place_.load() != 0) {
     throw InvalidArgument(path_ +
-                          " has reservations or leases, whose memory goes with it: end them, and close it then");
+                          " cannot be closed while it has reservations or leases: commit, abort or release them first");
   }
   const std::unique_lock uses(gates_.use);
   if (!object_->read_only()) object_->sync();

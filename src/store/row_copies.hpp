@@ -18,8 +18,8 @@
 
 namespace holdfast::store {
 
-/// Rows of memory in cells. `Row` has `is_there()`, `bytes()`, `pieces` and `static std::string missing(row, rows)`, which completes an error. One whose
-/// bytes are summed also has `add_jobs(sources, table)`: as in value_sum.hpp. Thread-safe.
+/// Rows of memory in cells. `Row` has `is_there()`, `bytes()`, `pieces`, and for errors `kNothing`, what a row is that never was there, and `kAgain`,
+/// what to do about one that has ended. One whose bytes are summed also has `add_jobs(sources, table)`: as in value_sum.hpp. Thread-safe.
 template <class Row>
 class RowCopies {
  public:
@@ -77,12 +77,12 @@ class RowCopies {
   }
 
   /// Takes a row out when its copies have ended: `use(row, sums)`, and the row is there no more. Where a copy has failed, or `use` throws, the row
-  /// stays. `failed_too`: the row's copies may have failed. `sums`: those of its jobs, or none.
+  /// stays. `how` says, in errors, what became of it. `failed_too`: the row's copies may have failed. `sums`: those of its jobs, or none.
   template <class Use>
-  auto take(std::size_t row, bool failed_too, const Use& use) {
+  auto take(std::size_t row, const char* how, bool failed_too, const Use& use) {
     std::unique_lock lock(mutex_);
     Entry& entry = require_locked(row);
-    entry.ends = true;
+    entry.ends = how;
     ended_.wait(lock, [&] { return entry.copying == 0; });
     lock.unlock();  // nothing else uses an entry that ends
     try {
@@ -90,10 +90,11 @@ class RowCopies {
       const auto result = use(entry.row, entry.sums());
       lock.lock();
       entry = {};
+      entry.ends = how;
       return result;
     } catch (...) {
       if (!lock.owns_lock()) lock.lock();
-      entry.ends = false;
+      entry.ends = nullptr;
       throw;
     }
   }
@@ -110,13 +111,13 @@ class RowCopies {
  private:
   struct Entry {
     Row row;
-    unsigned copying = 0;  ///< calls that copy bytes now
-    bool ends = false;     ///< it is committed, aborted or released
+    unsigned copying = 0;        ///< calls that copy bytes now
+    const char* ends = nullptr;  ///< "committed", "aborted" or "released", also while that is done; null: it was not
     std::vector<std::shared_ptr<Transfer>> transfers;
     std::uint64_t times_written = 0;      ///< calls that copied bytes, or gave its memory to the caller
     std::shared_ptr<Transfer> summed_by;  ///< has the sums of all its bytes, or null
     std::size_t first_sum = 0, sum_count = 0;
-    bool is_there() const { return row.is_there() && !ends; }
+    bool is_there() const { return row.is_there() && ends == nullptr; }
     std::span<const std::uint64_t> sums() const {
       return summed_by ? summed_by->sums().subspan(first_sum, sum_count) : std::span<const std::uint64_t>();
     }
@@ -151,7 +152,13 @@ class RowCopies {
   }
   const Entry& require_locked(std::size_t row) const {
     if (row < size() && entries_[row].is_there()) return entries_[row];
-    throw InvalidArgument(path_ + ": row " + std::to_string(row) + " " + Row::missing(row, size()));
+    const std::string what = path_ + ": row " + std::to_string(row) + " ";
+    if (row >= size()) {
+      throw InvalidArgument(what + "is not among the " + std::to_string(size()) + " there are: give a smaller number");
+    }
+    const char* const ends = entries_[row].ends;
+    throw InvalidArgument(what +
+                          (ends == nullptr ? Row::kNothing : std::string("was ") + ends + " before: " + Row::kAgain));
   }
   Entry& require_locked(std::size_t row) { return const_cast<Entry&>(std::as_const(*this).require_locked(row)); }
 
@@ -217,7 +224,7 @@ class RowCopies {
     if (part.memory == nullptr && part.bytes != 0) throw InvalidArgument(what + ", has no memory: give its address");
     if (part.on_device && device_ == nullptr) {
       throw InvalidArgument(what + ", is in the memory of a GPU, and the store was opened without one: open it with " +
-                            "gpu = true");
+                            "the option gpu");
     }
   }
   template <class Memory>

@@ -14,8 +14,8 @@ using store::cpu::Engine;
 
 namespace {
 
-constexpr const char* kNames[kStoreStatuses] = {"inserted", "updated",  "erased",   "found",    "not_found",
-                                                "exists",   "mismatch", "no_space", "too_large"};
+constexpr const char* kNames[kStoreStatuses] = {"inserted", "updated",  "erased",   "found",     "not_found",
+                                                "exists",   "mismatch", "no_space", "too_large", "not_run"};
 
 }  // namespace
 

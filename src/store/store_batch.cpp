@@ -87,7 +87,8 @@ std::size_t Store::set(const StoreRows& keys, const StoreRows& values, std::span
   require_rows("statuses", statuses.size(), keys.size, Many::each_or_none);
   for (const ItemOptions& item : items) impl_->require_item(item);
   const store::cpu::ByteRows rows = impl_->keys_of(keys);
-  const store::cpu::ByteRows its = Impl::rows_of(values, [&](std::size_t bytes) { impl_->require_value(bytes); });
+  const store::cpu::ByteRows its =
+      Impl::rows_of("values", values, [&](std::size_t bytes, std::size_t row) { impl_->require_value(bytes, row); });
   return impl_->use().change(rows.size, [&](Engine& engine) {
     std::size_t failed = 0;
     const auto content = [&](std::size_t row) {

@@ -141,7 +141,7 @@ void Store::get(const StoreRows& keys, const StoreArray& values, std::span<Store
   if (values.on_device && use.device() == nullptr) {
     throw InvalidArgument(impl_->path +
                           ": values is in the memory of a GPU, and the store was opened without one: open it with " +
-                          "gpu = true");
+                          "the option gpu");
   }
   const ArrayAnswers answers{values, statuses, bytes};
   const bool fits = use.search([&](Engine& engine) {

@@ -93,38 +93,36 @@ class Store::Impl : public pool::OpenObject {
     throw NoSpace(path + " has " + std::to_string(store::cpu::CellSpace::kMostLeases) +
                   " cells that are leased, and no more can be: release some");
   }
-  /// Throws InvalidArgument.
-  void require_key(std::size_t bytes) const {
+  /// Throws InvalidArgument. `row`: of a batch, or kOne.
+  void require_key(std::size_t bytes, std::size_t row = kOne) const {
     if (bytes <= store::kMostKeyBytes) return;
-    throw InvalidArgument(path + " takes keys of up to " + std::to_string(store::kMostKeyBytes) + " bytes, not of " +
-                          std::to_string(bytes));
+    refuse("key", bytes, row, store::kMostKeyBytes, "give a shorter key, such as a hash of it");
   }
-  void require_value(std::size_t bytes) const {
+  void require_value(std::size_t bytes, std::size_t row = kOne) const {
     const std::uint32_t most = store_.options().max_value_bytes;
     if (bytes <= most) return;
-    throw InvalidArgument(path + " takes values of up to " + std::to_string(most) + " bytes, not of " +
-                          std::to_string(bytes) + ": open it with a larger max_value_bytes, or divide the value");
+    refuse("value", bytes, row, most, "open the store for larger values, or divide the value");
   }
   void require_item(const ItemOptions& item) const {
     if (item.expiry <= store::State::kTime) return;
     throw InvalidArgument(path + ": an expiry of " + std::to_string(item.expiry) +
                           " is more than 48 bits: give milliseconds since 1970");
   }
-  /// Throws InvalidArgument unless row by row each is valid.
+  /// Throws InvalidArgument unless row by row each is valid: `require(bytes, row)`.
   template <class Require>
-  static store::cpu::ByteRows rows_of(const StoreRows& rows, const Require& require) {
+  static store::cpu::ByteRows rows_of(const char* name, const StoreRows& rows, const Require& require) {
     const store::cpu::ByteRows its{static_cast<const std::byte*>(rows.bytes), rows.offsets, rows.size};
     for (std::size_t row = 0; row < rows.size; ++row) {
       if (rows.offsets[row + 1] < rows.offsets[row]) {
-        throw InvalidArgument("offsets decrease at row " + std::to_string(row) +
+        throw InvalidArgument("the offsets of " + std::string(name) + " decrease at row " + std::to_string(row) +
                               ": give where each row begins, in order");
       }
-      require(static_cast<std::size_t>(rows.offsets[row + 1] - rows.offsets[row]));
+      require(static_cast<std::size_t>(rows.offsets[row + 1] - rows.offsets[row]), row);
     }
     return its;
   }
   store::cpu::ByteRows keys_of(const StoreRows& keys) const {
-    return rows_of(keys, [&](std::size_t bytes) { require_key(bytes); });
+    return rows_of("keys", keys, [&](std::size_t bytes, std::size_t row) { require_key(bytes, row); });
   }
 
   StoreStatus set(std::string_view key, std::string_view value, const ItemOptions& item,
@@ -171,6 +169,14 @@ class Store::Impl : public pool::OpenObject {
   }
 
  private:
+  static constexpr std::size_t kOne = ~std::size_t{0};
+  [[noreturn]] void refuse(const char* what, std::size_t bytes, std::size_t row, std::size_t most,
+                           const char* advice) const {
+    throw InvalidArgument(path + " takes " + what + "s of up to " + std::to_string(most) + " bytes, and the " + what +
+                          (row == kOne ? std::string() : " of row " + std::to_string(row)) + " has " +
+                          std::to_string(bytes) + ": " + advice);
+  }
+
   store::OpenStore store_;
   store::SingleCalls single_{store_};
 };

@@ -47,10 +47,10 @@ class StoreReservation::Impl {
     void add_jobs(std::span<const store::SumPart> sources, store::SumTable& table) const {
       store::add_jobs(item, pieces, sources, table);
     }
-    static std::string missing(std::size_t row, std::size_t rows) {
-      return row >= rows ? "is not among " + std::to_string(rows) + " reserved ones: give a smaller number"
-                         : "of a reservation has no memory: there was none, or it was committed or aborted before";
-    }
+    static constexpr const char* kAgain = "reserve its key again";
+    static constexpr const char* kNothing =
+        "of a reservation has no memory: the store had none when it was reserved; raise its limit, or leave the row "
+        "out";
   };
   Impl(std::shared_ptr<Store::Impl> its_store, std::size_t size)
       : store(std::move(its_store)), use(store->use()), stays_open(use), rows(store->path, use.device(), size) {}
@@ -89,14 +89,14 @@ StoreTransfer StoreReservation::copy_in(std::span<const StoreSource> parts, void
 }
 StoreStatus StoreReservation::commit(std::size_t row) {
   const StoreStatus status =
-      impl_->rows.take(row, false, [&](const Impl::Row& its, std::span<const std::uint64_t> sums) {
+      impl_->rows.take(row, "committed", false, [&](const Impl::Row& its, std::span<const std::uint64_t> sums) {
         return impl_->use.change(1, [&](Engine& engine) { return status_of(engine.commit(its.item, sums)); });
       });
   impl_->stays_open.end_row();
   return status;
 }
 void StoreReservation::abort(std::size_t row) {
-  impl_->rows.take(row, true, [&](const Impl::Row& its, const auto&) {
+  impl_->rows.take(row, "aborted", true, [&](const Impl::Row& its, const auto&) {
     Impl::give(impl_->use, its);
     return true;
   });
@@ -108,9 +108,8 @@ class StoreLease::Impl {
   struct Row : Engine::Leased {
     bool is_there() const { return !cell.none(); }
     std::uint64_t bytes() const { return value.bytes; }
-    static std::string missing(std::size_t, std::size_t) {
-      return "of a lease has no value: its key was absent, or it was released before";
-    }
+    static constexpr const char* kAgain = "lease its key again";
+    static constexpr const char* kNothing = "of a lease has no value: its key was absent; leave the row out";
   };
   Impl(std::shared_ptr<Store::Impl> its_store, std::size_t size)
       : store(std::move(its_store)), use(store->use()), stays_open(use), rows(store->path, use.device(), size) {}
@@ -151,7 +150,7 @@ StoreTransfer StoreLease::copy_out(std::span<const StoreTarget> parts, void* str
   return impl_->rows.copy(parts, store::Direction::out, stream);
 }
 void StoreLease::release(std::size_t row) {
-  impl_->rows.take(row, true, [&](const Impl::Row& its, const auto&) {
+  impl_->rows.take(row, "released", true, [&](const Impl::Row& its, const auto&) {
     Impl::give(impl_->use, its);
     return true;
   });
@@ -163,7 +162,7 @@ StoreReservation Store::reserve(const StoreRows& keys, std::span<const std::uint
   const store::cpu::ByteRows rows = impl_->keys_of(keys);
   require_rows("bytes", bytes.size(), rows.size, Many::each);
   require_rows("items", items.size(), rows.size, Many::each_or_one_or_none);
-  for (const std::uint64_t size : bytes) impl_->require_value(size);
+  for (std::size_t row = 0; row < bytes.size(); ++row) impl_->require_value(bytes[row], row);
   for (const ItemOptions& item : items) impl_->require_item(item);
   auto reserved = std::make_unique<StoreReservation::Impl>(impl_.pointer(), rows.size);
   impl_->use().change(0, [&](Engine& engine) {

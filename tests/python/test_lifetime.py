@@ -150,7 +150,7 @@ def test_one_writer_at_a_time(folder: Path) -> None:
             lambda: hf.Pool.open(path),
             lambda: hf.Checkpoint(path),
         ):
-            with pytest.raises(hf.ObjectInUse, match=rf"^{path} is open for writing in this process: use that table"):
+            with pytest.raises(hf.ObjectInUse, match=rf"^{path} is open for writing in this process: use what is open"):
                 act()
         for mode in ("r", "r+"):
             child = in_child("hf.Table.open(sys.argv[1], device='cpu', mode=sys.argv[2])", path, mode)

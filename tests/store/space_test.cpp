@@ -145,8 +145,10 @@ TEST_P(StoreSpace, EverythingIsFlushedAtOnceOrLater) {
     Engine engine(mapped(heap), {}, options());
     set(engine, "a", "1");
     engine.flush_all();
+    EXPECT_EQ(engine.size(), 0u);
     EXPECT_EQ(get(engine, "a"), std::nullopt);
     set(engine, "b", "2");
+    EXPECT_EQ(engine.size(), 1u);
     EXPECT_EQ(get(engine, "b"), "2");
     engine.flush_all_at(3000);
     set(engine, "c", "3");
@@ -157,6 +159,7 @@ TEST_P(StoreSpace, EverythingIsFlushedAtOnceOrLater) {
     EXPECT_EQ(engine.size(), 2u);
     EXPECT_EQ(get(engine, "c"), "3");
     time_now = 3001;
+    EXPECT_EQ(engine.size(), 0u) << "the time of a flush has come, though nothing was read";
     EXPECT_EQ(get(engine, "b"), std::nullopt);
     EXPECT_EQ(get(engine, "c"), std::nullopt);
     set(engine, "d", "4");

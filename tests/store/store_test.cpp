@@ -253,17 +253,22 @@ TEST_F(StoreTest, RefusesWhatCannotBe) {
   refuses([&] { make({.evict = true}); }, "without a limit");
   refuses([&] { make({.max_value_bytes = 0}); }, "give 1 to");
   refuses([&] { make({.max_value_bytes = 129 << 20}); }, "give 1 to");
+  refuses([&] { make({.expected_items = std::uint64_t{1} << 32}); }, "cannot expect 4294967296 items");
   EXPECT_TRUE(pool_.objects().empty()) << "nothing was made";
   Store store = make({.max_value_bytes = 100});
-  refuses([&] { store.set(std::string(65'536, 'k'), "v"); }, "keys of up to 65535 bytes");
-  refuses([&] { store.set("k", std::string(101, 'v')); }, "values of up to 100 bytes");
+  refuses([&] { store.set(std::string(65'536, 'k'), "v"); },
+          "keys of up to 65535 bytes, and the key has 65536: give a shorter");
+  refuses([&] { store.set("k", std::string(101, 'v')); }, "values of up to 100 bytes, and the value has 101: open");
   refuses([&] { store.set("k", "v", {.expiry = ~std::uint64_t{0}}); }, "milliseconds since 1970");
   EXPECT_EQ(store.set(std::string(65'535, 'k'), std::string(100, 'v')), StoreStatus::inserted);
   EXPECT_EQ(store.append(std::string(65'535, 'k'), "v"), StoreStatus::too_large);
   const std::uint64_t wrong[] = {0, 5, 3};
-  refuses([&] { store.erase({"abcde", wrong, 2}); }, "offsets decrease at row 1");
+  refuses([&] { store.erase({"abcde", wrong, 2}); }, "the offsets of keys decrease at row 1");
   const Strings two{std::vector<std::string>{"a", "b"}}, one{std::vector<std::string>{"a"}};
   refuses([&] { store.set(rows_of(two), rows_of(one)); }, "give one for each key");
+  const Strings long_ones{std::vector<std::string>{"a", std::string(70'000, 'b')}};
+  refuses([&] { store.erase(rows_of(long_ones)); }, "and the key of row 1 has 70000");
+  refuses([&] { store.set(rows_of(two), rows_of(long_ones)); }, "and the value of row 1 has 70000");
   refuses([&] { Store::create(pool_, "s"); }, "s");
   refuses([&] { Store::open(pool_, "none"); }, "none");
   refuses([&] { Store::open(pool_, "s"); }, "open");

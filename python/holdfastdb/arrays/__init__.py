@@ -177,10 +177,10 @@ def from_list(name: str, values: Any) -> np.ndarray:
 
 
 def not_on_host(name: str, place: str, path: str) -> str:
-    """The message for GPU memory given to a table of the CPU."""
+    """The message for GPU memory given to a table of the CPU, or to a store."""
     return (
         f"{name} is on {place}, but {path} is worked on by the cpu: copy the arrays to the host (keys.cpu(), "
-        'cupy.asnumpy(keys)), or open the table with device="cuda"'
+        'cupy.asnumpy(keys)); a table that is opened with device="cuda" takes them'
     )
 
 

@@ -24,7 +24,7 @@ def is_null(one: Any) -> bool:
 
 def refuse_null(place: str) -> NoReturn:
     """Raises for a null at a place such as "keys[3]"."""
-    raise InvalidArgument(f"{place} is null, and a table stores no nulls: fill such rows or leave them out")
+    raise InvalidArgument(f"{place} is null, and nulls are not stored: fill such rows or leave them out")
 
 
 def refuse_null_in(name: str, array: np.ndarray) -> None:

@@ -74,7 +74,7 @@ class _Rows:
                 raise InvalidArgument(f"arrays has {len(taken)} of them, and there are {len(self)} rows: give rows")
             numbers[0] = np.arange(len(taken), dtype=np.uint64)
         else:
-            numbers[0] = numbers_of("rows", rows, len(taken))
+            numbers[0] = numbers_of("rows", rows, len(taken), max(len(self), 1) - 1)
         numbers[1] = numbers_of("offsets", offsets, len(taken))
         places: dict[str, dict[str, Library]] = {}
         for i, (array, library) in enumerate(taken):
@@ -122,6 +122,12 @@ class StoreReservation(_Rows):
 
     _native: _native.StoreReservation
 
+    def __init__(self, native: Any, path: str) -> None:
+        super().__init__(native, path)
+        self._statuses = np.full(len(self), StoreStatus.NO_SPACE, np.uint8)
+        self._ended = False
+        """Whether a row was committed or aborted."""
+
     def copy_in(self, arrays: Any, rows: Any = None, offsets: Any = 0, *, stream: Any = None) -> StoreTransfer:
         """Copies the bytes of arrays to their places in values: those of the host before it returns; those of a GPU
         by its copy engine, after what their current stream has, and before what it gets later.
@@ -146,26 +152,46 @@ class StoreReservation(_Rows):
         return self._copy(arrays, rows, offsets, stream, False)
 
     def commit(self, row: int | None = None) -> np.ndarray:
-        """Makes a row, or all that are left, a `set` of its key, whole or absent, and durable when it returns.
-        (1,) or (n,) uint8 of StoreStatus: INSERTED, UPDATED or NO_SPACE, which is also the status of rows without
-        memory. It waits for the copies of the row first.
+        """Makes a row, or all that are left, a `set` of its key, whole or absent, and durable when it returns. Its
+        memory is not cleared: bytes that were not filled are those of former items. It waits for the copies of the row
+        first.
+
+        Returns (1,) or (n,) uint8 of StoreStatus: INSERTED, UPDATED or NO_SPACE, which is also the status of rows
+        without memory. Of all rows, those that were committed before have their status of then, and those that were
+        aborted NOT_RUN.
 
         Raises
         ------
+        InvalidArgument
+            The row was committed or aborted before; or all rows were.
         DeviceError
             A GPU failed to copy; the row is reserved as before.
         """
-        statuses = np.full(len(self) if row is None else 1, StoreStatus.NO_SPACE, np.uint8)
 
         def end(one: int) -> None:
-            statuses[one if row is None else 0] = self._native.commit(one)
+            self._statuses[one] = self._native.commit(one)
+            self._ended = True
 
+        if row is None and self._ended and not self._live():
+            raise InvalidArgument(f"{self._path}: all rows were committed or aborted before: reserve their keys again")
         self._end(row, end)
-        return statuses
+        return self._statuses.copy() if row is None else self._statuses[[self._row(row)]]
 
     def abort(self, row: int | None = None) -> None:
-        """Gives the memory of a row, or of all that are left, back. It waits for copies first."""
-        self._end(row, self._native.abort)
+        """Gives the memory of a row, or of all that are left, back. It waits for copies first.
+
+        Raises
+        ------
+        InvalidArgument
+            The row was committed or aborted before.
+        """
+
+        def end(one: int) -> None:
+            self._native.abort(one)
+            self._statuses[one] = StoreStatus.NOT_RUN
+            self._ended = True
+
+        self._end(row, end)
 
     def __enter__(self) -> StoreReservation:
         return self
@@ -233,7 +259,8 @@ class InPlace:
         self, keys: Any, sizes: Any, *, ttl: float | None = None, expires: float | None = None, flags: int = 0
     ) -> StoreReservation:
         """Memory for new values of keys, to be filled and committed. A row for which there is none has none
-        (`StoreReservation.has`). It counts against the limit, and the store cannot be closed meanwhile.
+        (`StoreReservation.has`). It counts against the limit, and the store cannot be closed meanwhile. The memory is
+        not cleared: fill all of it, or the value has bytes of former items.
 
         Parameters
         ----------
@@ -303,17 +330,17 @@ class InPlace:
         return StoreLease(native, self._path)
 
 
-def numbers_of(name: str, given: Any, size: int) -> np.ndarray:
+def numbers_of(name: str, given: Any, size: int, most: int = MOST) -> np.ndarray:
     """Whole numbers, `size` of them, or one for all, as uint64."""
     if isinstance(given, int | np.integer):
-        return np.full(size, whole(name, given, 0, MOST), np.uint64)
+        return np.full(size, whole(name, given, 0, most), np.uint64)
     is_array = isinstance(given, np.ndarray) and given.ndim == 1
     if not is_array and not isinstance(given, list | tuple):
         raise InvalidType(f"{name} is {shown(given)}, of type {type(given).__name__}: give a list of whole numbers")
     if len(given) != size:
         raise InvalidArgument(f"{name} has {len(given)} numbers, and there are {size} to give: give one for each")
     given = given.tolist() if is_array else given
-    numbers = (whole(f"{name}[{i}]", one, 0, MOST) for i, one in enumerate(given))
+    numbers = (whole(f"{name}[{i}]", one, 0, most) for i, one in enumerate(given))
     return np.fromiter(numbers, np.uint64, size)
 
 

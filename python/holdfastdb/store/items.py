@@ -30,6 +30,8 @@ class StoreStatus(IntEnum):
     """There is no memory for the item; nothing changed."""
     TOO_LARGE = 8
     """The value would be larger than the store allows; nothing changed."""
+    NOT_RUN = 9
+    """The row of a reservation was aborted; nothing changed."""
 
 
 class StoreItem(NamedTuple):
@@ -59,7 +61,7 @@ class StoreStats:
     """What a store has, and what it did since it was opened."""
 
     items: int
-    """With those that have expired and whose memory was not needed yet."""
+    """As `len(store)`."""
     memory_bytes: int
     limit_bytes: int
     """0: none."""

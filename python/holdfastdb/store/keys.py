@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from .._native import Store as NativeStore
 from ..checked import MOST, number, whole
@@ -10,7 +13,7 @@ from ..errors import InvalidArgument, InvalidType, NoSpace
 from ..messages import shown
 from .items import StoreItem, StoreStatus, item_of
 
-_LATEST = (1 << 48) - 1
+LATEST = (1 << 48) - 1
 """The latest expiry, in milliseconds since 1970."""
 
 
@@ -20,6 +23,8 @@ def _bytes(name: str, given: Any) -> bytes:
     if isinstance(given, bytes | bytearray | memoryview):
         return bytes(given)
     what = "encode it" if isinstance(given, str) else "give bytes"
+    if isinstance(given, np.ndarray):
+        what += f", such as {name}.tobytes()"
     raise InvalidType(f"{name} is {shown(given)}, of type {type(given).__name__}: {what}")
 
 
@@ -46,7 +51,8 @@ class SingleKeys:
         return self._native.contains(_bytes("key", key))
 
     def __len__(self) -> int:
-        """Items, with those that have expired and whose memory was not needed yet."""
+        """Items. 0 after `flush_all`. Those that have expired count until their memory is needed or `reclaim` gives it
+        back; those that were flushed too, as long as there were as many changes since."""
         return self._native.size()
 
     def get(self, key: bytes, default: bytes | None = None) -> bytes | None:
@@ -67,9 +73,9 @@ class SingleKeys:
         Parameters
         ----------
         ttl
-            Seconds from now, after which the key is absent.
+            Seconds from now, more than 0, after which the key is absent. None: the item never expires.
         expires
-            The same in seconds since 1970.
+            The same in seconds since 1970. It may be in the past: then the key is absent at once.
         flags
             32 bits that are kept with the item.
 
@@ -157,12 +163,15 @@ class SingleKeys:
             return 0
         if ttl is not None and expires is not None:
             raise InvalidArgument("both ttl and expires are given: give one of them")
-        given = number("expires", expires) if ttl is None else number("ttl", ttl)
-        time = given * 1000 + (0 if ttl is None else self._native.now())
-        if not 0 < time <= _LATEST:
-            name = "expires" if ttl is None else "ttl"
-            raise InvalidArgument(f"{name} is {shown(given)}: give seconds up to the year 10000, in the future")
-        return int(time)
+        name, given, kind = ("expires", expires, "since 1970") if ttl is None else ("ttl", ttl, "from now, more than 0")
+        seconds = number(name, given)
+        begin = 0 if ttl is None else self._native.now()
+        if not (seconds > 0 and begin + seconds * 1000 <= LATEST):
+            raise InvalidArgument(
+                f"{name} is {shown(given)}: give seconds {kind}, up to the year 10000; without ttl and expires an item "
+                "never expires"
+            )
+        return begin + math.ceil(seconds * 1000)  # never too early
 
     def _put(
         self,

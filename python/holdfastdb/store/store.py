@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from types import TracebackType
@@ -25,7 +26,7 @@ from ..pool import Pool
 from ..strings import Strings, give, take
 from .in_place import InPlace
 from .items import StoreItem, StoreStats, StoreStatus, item_of
-from .keys import SingleKeys
+from .keys import LATEST, SingleKeys
 
 INDEXES = {"auto": NativeIndex.automatic, "cpu": NativeIndex.cpu, "gpu": NativeIndex.gpu}
 
@@ -51,11 +52,12 @@ class Store(SingleKeys, InPlace):
     limit
         Bytes of memory for items, at least 4 MiB; 0: what the medium has.
     evict
-        Where memory is lacking, items that were not read lately are removed; otherwise NoSpace is raised.
+        Where memory is lacking, items that were not read lately are removed; otherwise NoSpace is raised. It needs a
+        limit.
     expected_items
         The index has memory for so many at the beginning; it grows.
     max_value
-        Bytes; larger values are refused.
+        Bytes, at most 128 MiB; larger values are refused.
     mode
         "r+" or "r"; by default that of the pool, or "r+".
     flush
@@ -90,14 +92,18 @@ class Store(SingleKeys, InPlace):
         options = NativeOptions()
         options.limit_bytes = whole("limit", limit, 0, MOST)
         options.evict = flag("evict", evict)
-        options.expected_items = whole("expected_items", expected_items, 0, MOST)
-        options.max_value_bytes = whole("max_value", max_value, 1, (1 << 32) - 1)
+        options.expected_items = whole("expected_items", expected_items, 0, (1 << 32) - 1)
+        options.max_value_bytes = whole("max_value", max_value, 1, 128 << 20)
         options.flush = flag("flush", flush)
         options.gpu = flag("gpu", gpu)
         options.index = INDEXES[one_of("index", index, tuple(INDEXES))]
         name = name_of(name)
         mode = None if mode is None else mode_of(mode, "store")
         self._owned: Pool | None = None
+        if not isinstance(pool, str | bytes | os.PathLike | Pool):
+            raise InvalidType(
+                f"pool is {shown(pool)}, of type {type(pool).__name__}: give a path, or a holdfastdb.Pool"
+            )
         if not isinstance(pool, Pool):
             path, mode = pool, "r+" if mode is None else mode
             try:
@@ -213,15 +219,18 @@ class Store(SingleKeys, InPlace):
     def flush_all(self, delay: float = 0) -> None:
         """Removes everything, durably; with `delay`, everything that is there so many seconds later. The last call
         counts."""
-        delay = number("delay", delay)
-        if delay == 0:
+        seconds = number("delay", delay)
+        if seconds == 0:
             self._native.flush_all()
-        else:
-            self._native.flush_all_at(self._expiry(delay, None))
+            return
+        now = self._native.now()
+        if not (seconds > 0 and now + seconds * 1000 <= LATEST):
+            raise InvalidArgument(f"delay is {shown(delay)}: give seconds from now, 0 or more, up to the year 10000")
+        self._native.flush_all_at(now + math.ceil(seconds * 1000))
 
     def reclaim(self) -> int:
-        """Gives back the memory of items that have expired, in a part of the store; sixteen calls visit all of it.
-        Returns their number."""
+        """Gives back the memory of items that have expired or were flushed, in a part of the store; sixteen calls visit
+        all of it. Then `len` is exact. Returns their number."""
         return self._native.reclaim()
 
     def stats(self) -> StoreStats:
@@ -276,7 +285,12 @@ class Store(SingleKeys, InPlace):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except InvalidArgument as open_rows:  # reservations or leases, which an error may have left
+            if error is None:
+                raise
+            error.add_note(str(open_rows))
 
     def __repr__(self) -> str:
         if self.closed:

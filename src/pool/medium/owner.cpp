@@ -79,7 +79,7 @@ bool try_lock(const system::File& file, LockKind kind) {
 
 [[noreturn]] void throw_own(const system::File& file, bool writes) {
   if (writes) {
-    throw ObjectInUse(file.path() + " is open for writing in this process: use that table or pool, or close it first.");
+    throw ObjectInUse(file.path() + " is open for writing in this process: use what is open, or close it first.");
   }
   throw ObjectInUse(file.path() +
                     " is open for reading in this process: close it first, or open it again with mode=\"r\".");

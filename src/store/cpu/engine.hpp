@@ -78,9 +78,12 @@ class Engine {
   Engine(const Mapped& mapped, const pool::Persist& persist, const EngineOptions& options);
 
   const Recovered& recovered() const { return recovered_; }
+  /// Items, with those that have expired or were flushed and whose memory was not needed yet, but no more than numbers were drawn since the last
+  /// flush: none at a flush.
   std::uint64_t size() {
-    return index_.size();
-  }  ///< items, with those that have expired and whose memory was not needed yet
+    const Moment now = counters_.moment();
+    return now.newest <= now.flushed ? 0 : std::min(index_.size(), now.newest - now.flushed);
+  }
   EngineIndex& index() { return index_; }
   std::uint64_t free_pieces() const { return cells_.free_pieces(); }
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }

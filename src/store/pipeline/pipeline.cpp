@@ -186,14 +186,15 @@ class StoreCaller::Impl {
   void require_valid(const StoreBatch& batch) const {
     batch.require_open();
     const Store::Impl& store = *pipeline->store;
-    for (const StoreRequest& request : batch.requests_) {
+    for (std::size_t row = 0; row < batch.requests_.size(); ++row) {
+      const StoreRequest& request = batch.requests_[row];
       if (static_cast<unsigned>(request.op) >= kStoreOps) {
-        throw InvalidArgument(store.path + ": a request has the operation " +
+        throw InvalidArgument(store.path + ": the request of row " + std::to_string(row) + " has the operation " +
                               std::to_string(static_cast<unsigned>(request.op)) + ": there are " +
                               std::to_string(kStoreOps));
       }
-      store.require_key(request.key.size());
-      store.require_value(request.value.size());
+      store.require_key(request.key.size(), row);
+      store.require_value(request.value.size(), row);
       store.require_item(request.item);
     }
     pipeline->store->use();  // throws in a forked child

@@ -59,7 +59,7 @@ def test_keys(table: hf.Table, column: Callable[[list[Any]], Any]) -> None:
         lambda: hf.MemoryTable().insert(keys, rows),
     ]
     for call in calls:
-        with pytest.raises(hf.InvalidArgument, match=r"^keys\[1\] is null, and a table stores no nulls"):
+        with pytest.raises(hf.InvalidArgument, match=r"^keys\[1\] is null, and nulls are not stored"):
             call()
     assert len(table) == 0
 

@@ -33,7 +33,7 @@ def test_arrays_become_values_and_come_back(store: hf.Store) -> None:
         assert reserved.commit(1).tolist() == [StoreStatus.INSERTED]
         assert store[b"b"] == given[1].tobytes() and b"c" not in store
         assert not reserved.has(1) and reserved.has(0)
-        assert reserved.commit().tolist() == [StoreStatus.INSERTED, StoreStatus.NO_SPACE, StoreStatus.INSERTED]
+        assert reserved.commit().tolist() == [StoreStatus.INSERTED] * 3
     assert [store[key] for key in KEYS] == [array.tobytes() for array in given]
     assert store.item(b"a").flags == 7
     with store.lease([*KEYS, b"none"]) as lease:
@@ -45,7 +45,7 @@ def test_arrays_become_values_and_come_back(store: hf.Store) -> None:
         assert all((one == other).all() for one, other in zip(filled, given, strict=True))
         lease.release(0)
         assert not lease.has(0) and "2 of 4 rows" in repr(lease)
-        with pytest.raises(hf.InvalidArgument, match="row 0 of a lease has no value"):
+        with pytest.raises(hf.InvalidArgument, match="row 0 was released before: lease its key again"):
             lease.value(0)
     assert store[b"a"] == b"x" and not store.check().errors
 
@@ -58,7 +58,7 @@ def test_parts_of_values(store: hf.Store) -> None:
     reserved = store.reserve([b"x", b"y"], len(value))
     reserved.copy_in([parts[i] for i in order], [1] * len(parts), offsets[order])
     reserved.abort(0)
-    reserved.commit()
+    assert reserved.commit().tolist() == [StoreStatus.NOT_RUN, StoreStatus.INSERTED]
     assert store[b"y"] == value.tobytes() and b"x" not in store
     with store.lookup([b"y", b"x", b"y"], lease=True) as lease:
         assert len(lease) == 1
@@ -89,7 +89,7 @@ def test_what_is_reserved_counts_and_ends(tmp_path: Path) -> None:
             with pytest.raises(hf.InvalidArgument, match="reservations or leases"):
                 store.close()
             assert reserved.commit(0).tolist() == [StoreStatus.INSERTED]
-            with pytest.raises(hf.InvalidArgument, match="committed or aborted before"):
+            with pytest.raises(hf.InvalidArgument, match="row 0 was committed before: reserve its key again"):
                 reserved.commit(0)
             with pytest.raises(hf.InvalidArgument, match="row 1 of a reservation has no memory"):
                 reserved.copy_in([np.zeros(1)], [1])
@@ -107,7 +107,7 @@ def test_bad_arguments(store: hf.Store) -> None:
             (ones, None, 0, "give a list of arrays"),
             ([3], None, 0, r"arrays\[0\] is 3"),
             ([ones] * 3, None, 0, "arrays has 3 of them"),
-            ([ones], [2], 0, "row 2 is not among 2"),
+            ([ones], [2], 0, r"rows\[0\] is 2: give 0 to 1"),
             ([ones], [-1], 0, r"rows\[0\] is -1"),
             ([ones], [0, 1], 0, "rows has 2 numbers"),
             ([ones], "0", 0, "rows is '0'"),
@@ -143,6 +143,37 @@ def test_without_a_gpu(tmp_path: Path) -> None:
     with pytest.raises(hf.DeviceError, match=r"built without CUDA|cannot be used on a GPU|no NVIDIA"):
         hf.Store(tmp_path / "a.hold", gpu=True)
     hf.Store(tmp_path / "a.hold").close()
+
+
+def test_rows_end_once(store: hf.Store) -> None:
+    reserved = store.reserve([b"a", b"b", b"c"], 1)
+    reserved.copy_in([np.ones(1, np.uint8)] * 3)
+    assert reserved.commit(0).tolist() == [StoreStatus.INSERTED]
+    reserved.abort(2)
+    for row, how in ((0, "committed"), (2, "aborted")):
+        for end in (reserved.commit, reserved.abort):
+            with pytest.raises(hf.InvalidArgument, match=f"row {row} was {how} before: reserve its key again"):
+                end(row)
+    inserted = StoreStatus.INSERTED
+    assert reserved.commit().tolist() == [inserted, inserted, StoreStatus.NOT_RUN]
+    with pytest.raises(hf.InvalidArgument, match="all rows were committed or aborted before: reserve their keys"):
+        reserved.commit()
+    reserved.abort()  # of all that are left
+    with store.reserve([b"d"], 1) as aborted:
+        aborted.abort()
+        with pytest.raises(hf.InvalidArgument, match="all rows were committed or aborted"):
+            aborted.commit()
+    assert store.reserve([], []).commit().tolist() == [] and b"d" not in store
+
+
+def test_an_error_is_not_hidden_by_a_lease(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="the user's") as raised, hf.Store(tmp_path / "b.hold") as store:
+        store[b"a"] = b"1"
+        lease = store.lease([b"a"])
+        raise RuntimeError("the user's")
+    assert "reservations or leases" in raised.value.__notes__[0] and not store.closed
+    lease.release()
+    store.close()
 
 
 def test_threads_fill_what_one_reserved(store: hf.Store) -> None:

@@ -77,12 +77,41 @@ def test_expiry(store: hf.Store) -> None:
     time.sleep(0.06)
     assert b"a" not in store and not store.touch(b"a", ttl=10)
     store.flush_all()
-    assert b"b" not in store
+    assert len(store) == 0 and b"b" not in store
     store[b"c"] = b"3"
+    assert len(store) == 1
     store.flush_all(0.02)
     time.sleep(0.03)
-    assert b"c" not in store
+    assert len(store) == 0 and b"c" not in store
     assert sum(store.reclaim() for _ in range(16)) >= 1 and len(store) == 0
+
+
+def test_times(store: hf.Store) -> None:
+    for ttl in (0, -0.0, -1, float("nan"), float("inf"), -float("inf"), 1e20):
+        for call in (store.touch, store.get_and_touch, store.mark_stale):
+            with pytest.raises(
+                hf.InvalidArgument, match=r"ttl is .*: give seconds from now, more than 0, up to the year"
+            ):
+                call(b"k", ttl=ttl)
+        with pytest.raises(hf.InvalidArgument, match=r"ttl is .*without ttl and expires an item never expires"):
+            store.set(b"k", b"v", ttl=ttl)
+        with pytest.raises(hf.InvalidArgument, match="ttl is"):
+            store.reserve([b"k"], 1, ttl=ttl)
+    for expires in (0, -1, float("nan"), float("inf"), 1e15):
+        with pytest.raises(hf.InvalidArgument, match=r"expires is .*: give seconds since 1970, up to"):
+            store.set_many([b"k"], [b"v"], expires=expires)
+    for delay in (-1, float("nan"), float("inf"), 1e20):
+        with pytest.raises(hf.InvalidArgument, match=r"delay is .*: give seconds from now, 0 or more"):
+            store.flush_all(delay)
+    assert len(store) == 0
+    before = time.time()
+    store.set(b"k", b"v", ttl=1e-9)  # a millisecond
+    assert store.get_and_touch(b"k") is None or store.item(b"k").expires is None
+    store.set(b"k", b"v", ttl=1000)
+    assert before + 999 < store.item(b"k").expires < before + 1010
+    for past in (1e-5, 1, before - 5):
+        store[b"k"] = b"v"
+        assert store.set(b"k", b"v", expires=past) is StoreStatus.UPDATED and b"k" not in store
 
 
 def test_many_keys(store: hf.Store) -> None:
@@ -150,13 +179,15 @@ def test_bad_input(path: Path, store: hf.Store) -> None:
         store["a"]
     with pytest.raises(TypeError, match="value is 1, of type int: give bytes"):
         store[b"a"] = 1
-    with pytest.raises(hf.InvalidArgument, match="keys of up to 65535 bytes"):
+    with pytest.raises(
+        hf.InvalidArgument, match="keys of up to 65535 bytes, and the key has 65536: give a shorter key"
+    ):
         store[b"k" * 65_536]
-    with pytest.raises(hf.InvalidArgument, match="larger max_value_bytes"):
+    with pytest.raises(hf.InvalidArgument, match="and the value has 1048577: open the store for larger"):
         store[b"k"] = b"v" * ((1 << 20) + 1)
     with pytest.raises(hf.InvalidArgument, match="both ttl and expires"):
         store.set(b"k", b"v", ttl=1, expires=2)
-    with pytest.raises(hf.InvalidArgument, match="in the future"):
+    with pytest.raises(hf.InvalidArgument, match="ttl is nan"):
         store.set(b"k", b"v", ttl=float("nan"))
     with pytest.raises(hf.InvalidArgument, match="give one for each key"):
         store.set_many([b"a"], [])

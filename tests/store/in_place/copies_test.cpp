@@ -94,13 +94,13 @@ TEST_F(StoreCopies, BadPartsCopyNothing) {
   refuses({1, ~std::uint64_t{0}, twos, 2}, "part 1, of row 1, has 2 bytes from");
   refuses({1, 9, twos, 0}, "part 1, of row 1, has 0 bytes from 9");
   refuses({1, 0, nullptr, 8}, "has no memory");
-  refuses({2, 0, twos, 8}, "row 2 is not among 2 reserved ones");
-  refuses({1, 0, twos, 8, true}, "opened without one: open it with gpu = true");
+  refuses({2, 0, twos, 8}, "row 2 is not among the 2 there are");
+  refuses({1, 0, twos, 8, true}, "opened without one: open it with the option gpu");
   reserved.copy_in(std::vector<StoreSource>{{1, 8, nullptr, 0}});
   reserved.commit(0);
   reserved.commit(1);
   EXPECT_EQ(store.get("a")->value, "11111111");
-  refuses({1, 0, twos, 8}, "row 0 of a reservation has no memory");
+  refuses({1, 0, twos, 8}, "row 0 was committed before: reserve its key again");
 
   StoreLease lease = store.lease(rows_of(strings({"a", "none"})));
   char target[9] = "????????";

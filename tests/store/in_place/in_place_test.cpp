@@ -23,6 +23,15 @@ class StoreInPlace : public testing::Test {
   Store make(const StoreOptions& options = {.max_value_bytes = 64u << 20}) {
     return Store::create(pool_, "s", options);
   }
+  template <class Call>
+  static void refuses(const Call& call, const std::string& what) {
+    try {
+      call();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  }
 
   const std::string path_ = "/dev/shm/holdfast-in-place-" + std::to_string(getpid());
   Pool pool_;
@@ -64,12 +73,13 @@ TEST_F(StoreInPlace, WhatIsReservedIsFoundWhenItIsCommitted) {
     EXPECT_EQ(reserved.commit(0), StoreStatus::inserted);
     EXPECT_EQ(reserved.commit(1), StoreStatus::updated);
     EXPECT_EQ(reserved.commit(3), StoreStatus::inserted);
-    EXPECT_THROW(reserved.commit(3), InvalidArgument) << "twice";
-    EXPECT_THROW(reserved.abort(3), InvalidArgument);
-    EXPECT_THROW(reserved.pieces(3), InvalidArgument);
+    refuses([&] { reserved.commit(3); }, "row 3 was committed before: reserve its key again");
+    refuses([&] { reserved.abort(3); }, "row 3 was committed before");
+    refuses([&] { reserved.pieces(3); }, "row 3 was committed before");
     reserved.abort(2);
-    EXPECT_THROW(reserved.commit(2), InvalidArgument) << "after abort";
-    EXPECT_THROW(reserved.commit(4), InvalidArgument);
+    refuses([&] { reserved.commit(2); }, "row 2 was aborted before: reserve its key again");
+    refuses([&] { reserved.abort(2); }, "row 2 was aborted before");
+    refuses([&] { reserved.commit(4); }, "row 4 is not among the 4 there are");
     EXPECT_FALSE(reserved.has(2));
   }
   EXPECT_EQ(store.get("empty")->value, "");
@@ -91,7 +101,7 @@ TEST_F(StoreInPlace, WhatIsNotCommittedGoesWithItsMemory) {
     ASSERT_TRUE(reserved.has(0)) << round;
     StoreReservation second = store.reserve(rows_of(strings({"k"})), bytes);
     EXPECT_FALSE(second.has(0)) << "it counts against the limit";
-    EXPECT_THROW(second.commit(0), InvalidArgument);
+    refuses([&] { second.commit(0); }, "has no memory: the store had none when it was reserved");
   }
   EXPECT_EQ(store.size(), 0u);
 }
@@ -102,7 +112,7 @@ TEST_F(StoreInPlace, LeasedValuesStayAsTheyAre) {
   store.set("large", std::string(5 << 20, 'l'));
   StoreLease lease = store.lease(rows_of(strings({"small", "none", "large"})));
   EXPECT_FALSE(lease.has(1));
-  EXPECT_THROW(lease.pieces(1), InvalidArgument);
+  refuses([&] { lease.pieces(1); }, "row 1 of a lease has no value: its key was absent");
   EXPECT_EQ(lease.flags(0), 3u);
   EXPECT_EQ(lease.bytes(2), std::uint64_t{5} << 20);
   EXPECT_EQ(lease.cas(0), store.get("small")->cas);
@@ -117,7 +127,7 @@ TEST_F(StoreInPlace, LeasedValuesStayAsTheyAre) {
   EXPECT_EQ(text_of(lease.pieces(2)), std::string(5 << 20, 'l'));
   lease.release(2);
   EXPECT_FALSE(lease.has(2));
-  EXPECT_THROW(lease.release(2), InvalidArgument);
+  refuses([&] { lease.release(2); }, "row 2 was released before: lease its key again");
   EXPECT_EQ(text_of(lease.pieces(0)), "first");
 }
 
