@@ -125,7 +125,8 @@ class StoreDurability {
 enum class StoreMode : std::uint8_t {
   direct,  ///< a batch is executed when it is submitted
   /// The index is searched for all reads of a cycle at once, while those of the cycle before are answered. A read is done within three cycles, a
-  /// change within five, as long as the caller submits, polls or waits in each. For an index on a GPU.
+  /// change within five, if the caller submits, polls or waits in each cycle, and executes in one what it received in one: no other thread ends
+  /// cycles. For an index on a GPU.
   staged
 };
 
