@@ -59,7 +59,7 @@ class Crashes {
 
   /// True if this was not tried before.
   bool is_new(const Image& image, unsigned step, Crash crash) {
-    return tried_.emplace(digest(image, subject_.meaningless()), step, crash).second;
+    return tried_.emplace(digest(image), step, crash).second;
   }
 
   bool is_left_out(Crash crash) { return crash == Crash::power && !tries_all() && ++power_cuts_ % 4 != 0; }

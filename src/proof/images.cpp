@@ -12,6 +12,8 @@
 
 #include "core/checksum.hpp"
 #include "core/random.hpp"
+#include "pool/medium/owner.hpp"
+#include "pool/superblock.hpp"
 
 namespace holdfast::proof {
 
@@ -164,14 +166,12 @@ class Walk {
 };
 
 /// A page of zeros has the digest 0.
-std::uint64_t digest_of(const Page& page, std::uint64_t offset, const std::vector<Range>& without) {
+std::uint64_t digest_of(const Page& page, std::uint64_t offset) {
   if (!page) return 0;
   PageBytes bytes = *page;
-  for (const Range& range : without) {
-    const std::uint64_t begin = std::max(range.offset, offset);
-    const std::uint64_t end = std::min(range.offset + range.bytes, offset + kDiskPage);
-    if (begin < end) std::memset(bytes.data() + (begin - offset), 0, end - begin);
-  }
+  const std::uint64_t begin = std::max(pool::kOwnerOffset, offset);
+  const std::uint64_t end = std::min(pool::kOwnerOffset + sizeof(pool::OwnerNote), offset + kDiskPage);
+  if (begin < end) std::memset(bytes.data() + (begin - offset), 0, end - begin);
   return bytes == PageBytes{} ? 0 : checksum(bytes.data(), bytes.size());
 }
 
@@ -219,7 +219,7 @@ void for_each_power_cut(const Moment& moment, const Bounds& bounds, const std::f
   }
 }
 
-std::uint64_t digest(const Image& image, const std::vector<Range>& without) {
+std::uint64_t digest(const Image& image) {
   std::uint64_t state = 0;
   const auto add = [&](std::uint64_t word) { state = checksum_step(state, word); };
   std::map<int, std::uint64_t> numbers;  // in the order of names, so that only links matter
@@ -227,7 +227,7 @@ std::uint64_t digest(const Image& image, const std::vector<Range>& without) {
     add(checksum(name.data(), name.size()));
     add(numbers.emplace(file.file, numbers.size()).first->second);
     add(file.length);
-    for (std::size_t i = 0; i < file.pages.size(); ++i) add(digest_of(file.pages[i], i * kDiskPage, without));
+    for (std::size_t i = 0; i < file.pages.size(); ++i) add(digest_of(file.pages[i], i * kDiskPage));
   }
   return state;
 }

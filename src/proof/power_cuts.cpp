@@ -69,7 +69,7 @@ class PowerCuts {
       const unsigned at = step + moment.step;
       const std::string call = moment.calls == 0 ? "" : ", " + recorder.made()[moment.calls - 1].what;
       for_each_power_cut(moment.moment, kBetweenFences, [&](const Image& image) {
-        if (!seen_.emplace(digest(image, subject_.meaningless()), at).second) return;
+        if (!seen_.emplace(digest(image), at).second) return;
         images.push_back({image, at, where + "after " + std::to_string(moment.step) + " steps" + call});
       });
     }

@@ -15,12 +15,6 @@ enum class Crash : std::uint8_t {
   power  ///< of the machine: what was not synced may be lost
 };
 
-/// A range of a file that means nothing once the file was copied, such as a note of who has it open: images that differ there alone
-/// are the same.
-struct Range {
-  std::uint64_t offset, bytes;
-};
-
 /// An operation in steps, each of which is acknowledged or fails. Used in this order: `prepare`, `run`; then, of each folder that is
 /// left, `check` and `go_on`.
 class Subject {
@@ -35,7 +29,6 @@ class Subject {
   virtual std::string check(const std::string& folder, unsigned steps, Crash crash) = 0;
   /// Works on with what `check` found right. Returns what is wrong.
   virtual std::string go_on(const std::string& folder) = 0;
-  virtual std::vector<Range> meaningless() const { return {}; }
 };
 
 /// What was tried; a count that falls says that a proof has become weaker.

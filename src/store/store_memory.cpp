@@ -35,43 +35,70 @@ class StaysOpen {
   std::atomic<std::size_t> rows_ = 0;
 };
 
-}  // namespace store
-
-class StoreReservation::Impl {
+/// The rows of a reservation or a lease. What has not ended with it is given back.
+template <class StoreImpl, class RowType>
+class HeldRows {
  public:
-  struct Row {
-    store::NewItem item;
-    std::vector<std::span<std::byte>> pieces;
-    bool is_there() const { return !item.cell.none(); }
-    std::uint64_t bytes() const { return item.header.value_bytes; }
-    void add_jobs(std::span<const store::SumPart> sources, store::SumTable& table) const {
-      store::add_jobs(item, pieces, sources, table);
-    }
-    static constexpr const char* kAgain = "reserve its key again";
-    static constexpr const char* kNothing =
-        "of a reservation has no memory: the store had none when it was reserved; raise its limit, or leave the row "
-        "out";
-  };
-  Impl(std::shared_ptr<Store::Impl> its_store, std::size_t size)
+  using Row = RowType;
+  HeldRows(std::shared_ptr<StoreImpl> its_store, std::size_t size)
       : store(std::move(its_store)), use(store->use()), stays_open(use), rows(store->path, use.device(), size) {}
-  ~Impl() {
-    rows.take_all([this](Row& row) { give(use, row); });
+  ~HeldRows() {
+    rows.take_all([this](Row& row) { give(row); });
   }
-  static void give(store::OpenStore& use, const Row& row) noexcept {
+  void give_back(std::size_t row, const char* how) {
+    rows.take(row, how, true, [&](const Row& its, const auto&) {
+      give(its);
+      return true;
+    });
+    stays_open.end_row();
+  }
+
+  const std::shared_ptr<StoreImpl> store;
+  OpenStore& use;
+  StaysOpen stays_open;
+  RowCopies<Row> rows;
+
+ private:
+  void give(const Row& row) noexcept {
     try {
       use.search([&](Engine& engine) {
-        engine.abort(row.item);
+        row.give(engine);
         return true;
       });
     } catch (const Error&) {
       // the pool is lost, and with it all of them
     }
   }
+};
 
-  const std::shared_ptr<Store::Impl> store;
-  store::OpenStore& use;
-  store::StaysOpen stays_open;
-  store::RowCopies<Row> rows;
+struct ReservedRow {
+  NewItem item;
+  std::vector<std::span<std::byte>> pieces;
+  bool is_there() const { return !item.cell.none(); }
+  std::uint64_t bytes() const { return item.header.value_bytes; }
+  void add_jobs(std::span<const SumPart> sources, SumTable& table) const {
+    store::add_jobs(item, pieces, sources, table);
+  }
+  void give(Engine& engine) const { engine.abort(item); }
+  static constexpr const char* kAgain = "reserve its key again";
+  static constexpr const char* kNothing =
+      "of a reservation has no memory: the store had none when it was reserved; raise its limit, or leave the row out";
+};
+struct LeasedRow : Engine::Leased {
+  bool is_there() const { return !cell.none(); }
+  std::uint64_t bytes() const { return value.bytes; }
+  void give(Engine& engine) const { engine.end_lease(*this); }
+  static constexpr const char* kAgain = "lease its key again";
+  static constexpr const char* kNothing = "of a lease has no value: its key was absent; leave the row out";
+};
+
+}  // namespace store
+
+class StoreReservation::Impl : public store::HeldRows<Store::Impl, store::ReservedRow> {
+  using HeldRows::HeldRows;
+};
+class StoreLease::Impl : public store::HeldRows<Store::Impl, store::LeasedRow> {
+  using HeldRows::HeldRows;
 };
 
 StoreReservation::StoreReservation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -95,43 +122,7 @@ StoreStatus StoreReservation::commit(std::size_t row) {
   impl_->stays_open.end_row();
   return status;
 }
-void StoreReservation::abort(std::size_t row) {
-  impl_->rows.take(row, "aborted", true, [&](const Impl::Row& its, const auto&) {
-    Impl::give(impl_->use, its);
-    return true;
-  });
-  impl_->stays_open.end_row();
-}
-
-class StoreLease::Impl {
- public:
-  struct Row : Engine::Leased {
-    bool is_there() const { return !cell.none(); }
-    std::uint64_t bytes() const { return value.bytes; }
-    static constexpr const char* kAgain = "lease its key again";
-    static constexpr const char* kNothing = "of a lease has no value: its key was absent; leave the row out";
-  };
-  Impl(std::shared_ptr<Store::Impl> its_store, std::size_t size)
-      : store(std::move(its_store)), use(store->use()), stays_open(use), rows(store->path, use.device(), size) {}
-  ~Impl() {
-    rows.take_all([this](Row& row) { give(use, row); });
-  }
-  static void give(store::OpenStore& use, const Row& row) noexcept {
-    try {
-      use.search([&](Engine& engine) {
-        engine.end_lease(row);
-        return true;
-      });
-    } catch (const Error&) {
-      // the pool is lost, and with it all of them
-    }
-  }
-
-  const std::shared_ptr<Store::Impl> store;
-  store::OpenStore& use;
-  store::StaysOpen stays_open;
-  store::RowCopies<Row> rows;
-};
+void StoreReservation::abort(std::size_t row) { impl_->give_back(row, "aborted"); }
 
 StoreLease::StoreLease(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 StoreLease::StoreLease(StoreLease&&) noexcept = default;
@@ -149,13 +140,7 @@ std::uint64_t StoreLease::cas(std::size_t row) const { return impl_->rows.requir
 StoreTransfer StoreLease::copy_out(std::span<const StoreTarget> parts, void* stream) {
   return impl_->rows.copy(parts, store::Direction::out, stream);
 }
-void StoreLease::release(std::size_t row) {
-  impl_->rows.take(row, "released", true, [&](const Impl::Row& its, const auto&) {
-    Impl::give(impl_->use, its);
-    return true;
-  });
-  impl_->stays_open.end_row();
-}
+void StoreLease::release(std::size_t row) { impl_->give_back(row, "released"); }
 
 StoreReservation Store::reserve(const StoreRows& keys, std::span<const std::uint64_t> bytes,
                                 std::span<const ItemOptions> items) {

@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "pool/medium/owner.hpp"
-
 namespace holdfast::proof {
 
 namespace {
@@ -216,7 +214,5 @@ std::string PoolSubject::go_on(const std::string& folder) {
   }
   return {};
 }
-
-std::vector<Range> PoolSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

@@ -44,7 +44,6 @@ class PoolSubject : public Subject {
   void run(const std::string& folder, const std::function<void()>& said) override;
   std::string check(const std::string& folder, unsigned steps, Crash crash) override;
   std::string go_on(const std::string& folder) override;
-  std::vector<Range> meaningless() const override;
 
  private:
   void probe(PoolScene& scene);

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "pool/medium/owner.hpp"
+#include "proof/verdicts.hpp"
 
 namespace holdfast::proof {
 
@@ -69,15 +69,6 @@ void TableSubject::probe(Scene& scene, const Step& failed) {
   const auto both = [&](const std::function<void(PoolState&)>& change) {
     for (World* each : {&world, &next}) change(each->at(scene.name));
   };
-  const auto tried = [](const auto& use) {
-    try {
-      use();
-    } catch (const InvalidArgument& error) {
-      throw std::logic_error(std::string("after an error it takes a right call for a wrong one: ") + error.what());
-    } catch (const Error&) {
-      // It says so.
-    }
-  };
   std::string wrong;
   tried([&] { wrong += compare(items_of(table, wrong), &world.at(scene.name), &next.at(scene.name)); });
   if (!wrong.empty()) throw std::logic_error("after an error the table is wrong: " + wrong);
@@ -119,8 +110,8 @@ std::string TableSubject::check_pool(const std::string& path, const PoolState* b
                                      Crash crash) {
   if (!std::filesystem::exists(path)) return before == nullptr ? "" : "it is gone";
   if (before == nullptr && after == nullptr) return "it is there, though nobody made it";
-  const auto unsynced = [](const PoolState* state) { return state != nullptr && !state->synced; };
-  try {
+  const auto synced = [](const PoolState* state) { return state == nullptr || state->synced; };
+  const auto look = [&] {
     Table table = Table::open(path, open_options());
     std::string wrong;
     const Items items = items_of(table, wrong);
@@ -128,48 +119,33 @@ std::string TableSubject::check_pool(const std::string& path, const PoolState* b
     wrong += compare(items, before, after) + compare_facts(table, before, after);
     table.close();
     return wrong;
-  } catch (const PowerLost& error) {
-    if (crash == Crash::power && (unsynced(before) || unsynced(after))) return check_lost(path);
-    return std::string("refused, and nothing can be lost: ") + error.what();
-  } catch (const Error& error) {
-    return std::string("does not open: ") + error.what();
-  }
-}
-
-/// A pool that is refused after a power cut is still there to be salvaged.
-std::string TableSubject::check_lost(const std::string& path) {
-  OpenOptions options = open_options();
-  options.read_only = options.salvage = true;
-  try {
+  };
+  return verdict(crash, synced(before) && synced(after), look, [&] {
+    OpenOptions options = open_options();
+    options.read_only = options.salvage = true;
     Table table = Table::open(path, options);
     static_cast<void>(table.check());
-  } catch (const Error& error) {
-    return std::string("cannot be salvaged: ") + error.what();
-  }
-  return {};
+  });
 }
 
 std::string TableSubject::go_on(const std::string& folder) {
   for (const std::string& name : names_) {
     const std::string path = folder + "/" + name;
-    try {
+    const std::string wrong = used_further([&] {
       if (!std::filesystem::exists(path)) Table::create(path, create_options(tables_, false));
-      std::string wrong;
+      std::string what;
       Items expected;
       {
         Table table = Table::open(path, open_options());
-        expected = items_of(table, wrong);
+        expected = items_of(table, what);
         put_items(table, kNew, kNew + kNewItems, 7, expected);
         erase_items(table, kNew, kNew + 1, expected);
       }
       Table table = Table::open(path, open_options());
-      if (items_of(table, wrong) != expected) wrong += "what was added is not there";
-      if (!wrong.empty()) return name + ", used further: " + wrong;
-    } catch (const PowerLost&) {
-      continue;  // `check` has seen that it may be
-    } catch (const Error& error) {
-      return name + ", used further: " + error.what();
-    }
+      if (items_of(table, what) != expected) what += "what was added is not there";
+      return what;
+    });
+    if (!wrong.empty()) return name + ", " + wrong;
   }
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
@@ -177,7 +153,5 @@ std::string TableSubject::go_on(const std::string& folder) {
   }
   return {};
 }
-
-std::vector<Range> TableSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

@@ -64,12 +64,10 @@ class TableSubject : public Subject {
   void run(const std::string& folder, const std::function<void()>& said) override;
   std::string check(const std::string& folder, unsigned steps, Crash crash) override;
   std::string go_on(const std::string& folder) override;
-  std::vector<Range> meaningless() const override;
 
  private:
   void probe(Scene& scene, const Step& failed);
   std::string check_pool(const std::string& path, const PoolState* before, const PoolState* after, Crash crash);
-  std::string check_lost(const std::string& path);
 
   const Tables tables_;
   const std::vector<Step> before_, steps_;

@@ -6,20 +6,15 @@
 
 namespace holdfast::linear {
 
-struct PlainTraits {
+template <bool kIsLogged>
+struct Traits {
   using Scheme = linear::Scheme;
-  static constexpr bool kLogged = false;
-  static constexpr std::uint32_t kType = 9;
-  static constexpr const char* kName = "linear table without a log";
+  static constexpr bool kLogged = kIsLogged;
+  static constexpr std::uint32_t kType = kLogged ? 10 : 9;
+  static constexpr const char* kName = kLogged ? "linear table" : "linear table without a log";
 };
-struct LoggedTraits {
-  using Scheme = linear::Scheme;
-  static constexpr bool kLogged = true;
-  static constexpr std::uint32_t kType = 10;
-  static constexpr const char* kName = "linear table";
-};
-using Plain = cells::Form<PlainTraits>;
-using Logged = cells::Form<LoggedTraits>;
+using Plain = cells::Form<Traits<false>>;
+using Logged = cells::Form<Traits<true>>;
 
 const structures::StructureKind& plain_kind();
 const structures::StructureKind& logged_kind();

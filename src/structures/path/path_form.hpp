@@ -6,20 +6,15 @@
 
 namespace holdfast::path {
 
-struct PlainTraits {
+template <bool kIsLogged>
+struct Traits {
   using Scheme = path::Scheme;
-  static constexpr bool kLogged = false;
-  static constexpr std::uint32_t kType = 13;
-  static constexpr const char* kName = "path table without a log";
+  static constexpr bool kLogged = kIsLogged;
+  static constexpr std::uint32_t kType = kLogged ? 14 : 13;
+  static constexpr const char* kName = kLogged ? "path table" : "path table without a log";
 };
-struct LoggedTraits {
-  using Scheme = path::Scheme;
-  static constexpr bool kLogged = true;
-  static constexpr std::uint32_t kType = 14;
-  static constexpr const char* kName = "path table";
-};
-using Plain = cells::Form<PlainTraits>;
-using Logged = cells::Form<LoggedTraits>;
+using Plain = cells::Form<Traits<false>>;
+using Logged = cells::Form<Traits<true>>;
 
 const structures::StructureKind& plain_kind();
 const structures::StructureKind& logged_kind();

@@ -6,20 +6,15 @@
 
 namespace holdfast::pfht {
 
-struct PlainTraits {
+template <bool kIsLogged>
+struct Traits {
   using Scheme = pfht::Scheme;
-  static constexpr bool kLogged = false;
-  static constexpr std::uint32_t kType = 11;
-  static constexpr const char* kName = "PFHT table without a log";
+  static constexpr bool kLogged = kIsLogged;
+  static constexpr std::uint32_t kType = kLogged ? 12 : 11;
+  static constexpr const char* kName = kLogged ? "PFHT table" : "PFHT table without a log";
 };
-struct LoggedTraits {
-  using Scheme = pfht::Scheme;
-  static constexpr bool kLogged = true;
-  static constexpr std::uint32_t kType = 12;
-  static constexpr const char* kName = "PFHT table";
-};
-using Plain = cells::Form<PlainTraits>;
-using Logged = cells::Form<LoggedTraits>;
+using Plain = cells::Form<Traits<false>>;
+using Logged = cells::Form<Traits<true>>;
 
 const structures::StructureKind& plain_kind();
 const structures::StructureKind& logged_kind();

@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "overlap.hpp"
-#include "pool/medium/owner.hpp"
+#include "proof/verdicts.hpp"
 #include "used_space.hpp"
 
 namespace holdfast::proof {
@@ -130,22 +130,19 @@ void DataSubject::probe(DataScene& scene, const DataStep& failed) {
   const DataWorld &before = worlds_.back(), &after = intended_.back();
   const bool undone = undo(scene);
   for (const auto& [name, state] : before) {
-    try {
-      if (!undone && (name == kDataUndo || name == kDataRegion)) continue;
+    tried([&] {
+      if (!undone && (name == kDataUndo || name == kDataRegion)) return;
       const std::string text = content_of(scene, name);
       const DataState* const next = find(after, name);
       if (!is_between(name, text, state.text, next == nullptr ? state.text : next->text)) {
         throw std::logic_error("after an error " + name + " holds " + text);
       }
-    } catch (const InvalidArgument& error) {
-      throw std::logic_error(std::string("after an error it takes a right call for a wrong one: ") + error.what());
-    } catch (const Error&) {
-      // It says so.
-    }
+    });
   }
   try {
     failed.act(scene);
   } catch (const Error&) {
+    // It says so.
   }
 }
 
@@ -251,7 +248,5 @@ std::string DataSubject::go_on(const std::string& folder) {
   }
   return {};
 }
-
-std::vector<Range> DataSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

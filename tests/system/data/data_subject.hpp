@@ -92,7 +92,6 @@ class DataSubject : public Subject {
   void run(const std::string& folder, const std::function<void()>& said) override;
   std::string check(const std::string& folder, unsigned steps, Crash crash) override;
   std::string go_on(const std::string& folder) override;
-  std::vector<Range> meaningless() const override;
 
  private:
   void make(const std::string& folder);

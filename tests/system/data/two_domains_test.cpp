@@ -15,7 +15,6 @@
 #include "holdfast/transaction.hpp"
 #include "log/data_object.hpp"
 #include "log/kinds.hpp"
-#include "pool/medium/owner.hpp"
 #include "proof/crashes.hpp"
 #include "proof/recorder.hpp"
 #include "support/image.hpp"
@@ -202,7 +201,6 @@ class TwoWriters : public Subject {
     return {};
   }
   std::string go_on(const std::string&) override { return {}; }
-  std::vector<Range> meaningless() const override { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
  private:
   const std::string steps_;

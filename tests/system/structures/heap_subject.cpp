@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/owner.hpp"
+#include "proof/verdicts.hpp"
 
 namespace holdfast::proof {
 
@@ -50,15 +50,6 @@ std::string compare_heap(const HeapState& found, const HeapState& before, const 
     if (word != before.pages[page] && !is_new) return "page " + std::to_string(page) + " has a word of no step; ";
   }
   return {};
-}
-
-template <class Use>
-void tried(const Use& use) {
-  try {
-    use();
-  } catch (const Error&) {
-    // It says so.
-  }
 }
 
 /// A step that changes the heap.
@@ -167,23 +158,19 @@ void HeapSubject::probe(HeapScene& scene) {
 
 std::string HeapSubject::check(const std::string& folder, unsigned steps, Crash crash) {
   const HeapState &before = states_[steps], &after = intended_[steps];
-  try {
+  const auto look = [&] {
     HeapScene scene = open_heap(folder);
     const std::string wrong = compare_heap(read_heap(scene), before, after);
     if (scene->extent_bytes() != scene->heap.bytes()) return wrong + "its extents have other bytes; ";
     scene->sync();
     return wrong;
-  } catch (const PowerLost& error) {
-    if (crash == Crash::power && !(before.synced && after.synced)) return {};
-    return std::string("refused, and nothing can be lost: ") + error.what();
-  } catch (const Error& error) {
-    return std::string("does not open: ") + error.what();
-  }
+  };
+  return verdict(crash, before.synced && after.synced, look, [] {});
 }
 
 /// It grows and shrinks, and is the same when it is opened again.
 std::string HeapSubject::go_on(const std::string& folder) {
-  try {
+  return used_further([&] {
     HeapState expected;
     {
       HeapScene scene = open_heap(folder);
@@ -195,14 +182,8 @@ std::string HeapSubject::go_on(const std::string& folder) {
     }
     HeapScene scene = open_heap(folder);
     const HeapState found = read_heap(scene);
-    return found.pages == expected.pages ? "" : "used further: it is not the same when it is opened again";
-  } catch (const PowerLost&) {
-    return {};  // `check` has seen that it may be
-  } catch (const Error& error) {
-    return std::string("used further: ") + error.what();
-  }
+    return std::string(found.pages == expected.pages ? "" : "it is not the same when it is opened again");
+  });
 }
-
-std::vector<Range> HeapSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <utility>
 
-#include "pool/medium/owner.hpp"
 #include "pool/medium/persist.hpp"
+#include "proof/verdicts.hpp"
 #include "store_contents.hpp"
 
 namespace holdfast::proof {
@@ -22,35 +21,6 @@ constexpr std::uint64_t kStoreProbe = 9'000'000, kStoreNew = 8'000'000, kStoreSe
 constexpr unsigned kStoreNewItems = 20;
 constexpr StoreOptions kAnyValue = {.max_value_bytes = 4u << 20};
 
-/// Keeps the bytes of a file at each fence.
-class AtStoreFences : public pool::FlushObserver {
- public:
-  explicit AtStoreFences(std::string path) : path_(std::move(path)), before_(pool::observe_flushes(this)) {}
-  ~AtStoreFences() override { pool::observe_flushes(before_); }
-  void flush(const void*, std::size_t) noexcept override {}
-  void fence() noexcept override {
-    std::ifstream stream(path_, std::ios::binary);
-    kept.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  }
-  std::vector<std::string> kept;
-
- private:
-  const std::string path_;
-  pool::FlushObserver* const before_;
-};
-
-/// An error says so; one that takes a right call for a wrong one is wrong.
-template <class Use>
-void try_store(const Use& use) {
-  try {
-    use();
-  } catch (const InvalidArgument& error) {
-    throw std::logic_error(std::string("after an error it takes a right call for a wrong one: ") + error.what());
-  } catch (const Error&) {
-    // It says so.
-  }
-}
-
 StoreScene open_scene(const std::string& folder, const StoreOptions& options) {
   StoreScene scene{.folder = folder};
   scene.pool = Pool::open(folder + kStoreFile);
@@ -58,22 +28,11 @@ StoreScene open_scene(const std::string& folder, const StoreOptions& options) {
   return scene;
 }
 
-/// A pool that is refused after a power cut can be salvaged.
-std::string check_lost(const std::string& path) {
-  try {
-    Pool pool = Pool::open(path, {.read_only = true, .salvage = true});
-    static_cast<void>(Store::open(pool, kStoreName, kAnyValue).check());
-  } catch (const Error& error) {
-    return std::string("cannot be salvaged: ") + error.what();
-  }
-  return {};
-}
-
 std::string check_store(const std::string& path, const StoreState* before, const StoreState* after, Crash crash) {
-  const auto unsynced = [](const StoreState* state) { return state != nullptr && !state->synced; };
+  const auto synced = [](const StoreState* state) { return state == nullptr || state->synced; };
   if (!std::filesystem::exists(path)) return before == nullptr ? "" : path + " is gone";
   if (before == nullptr && after == nullptr) return path + " is there, and no step made it";
-  try {
+  const auto look = [&] {
     Pool pool = Pool::open(path);
     Store store = Store::open(pool, kStoreName, kAnyValue);
     std::string wrong;
@@ -83,12 +42,11 @@ std::string check_store(const std::string& path, const StoreState* before, const
     store.close();
     pool.close();
     return wrong;
-  } catch (const PowerLost& error) {
-    if (crash == Crash::power && (unsynced(before) || unsynced(after))) return check_lost(path);
-    return std::string("refused, and nothing can be lost: ") + error.what();
-  } catch (const Error& error) {
-    return std::string("does not open: ") + error.what();
-  }
+  };
+  return verdict(crash, synced(before) && synced(after), look, [&] {
+    Pool pool = Pool::open(path, {.read_only = true, .salvage = true});
+    static_cast<void>(Store::open(pool, kStoreName, kAnyValue).check());
+  });
 }
 
 }  // namespace
@@ -113,7 +71,7 @@ void StoreSubject::prepare(const std::string& folder) {
 /// Leaves the file as a kill does between the commit of a new item of key 0 and the end of the old one.
 void StoreSubject::die_replacing(const std::string& folder) {
   const std::string path = folder + kStoreFile;
-  AtStoreFences watch(path);
+  AtEachFence watch(path);
   {
     StoreOptions options = options_;
     options.flush = true;
@@ -158,13 +116,13 @@ void StoreSubject::probe(StoreScene& scene, const StoreStep& failed) {
   if (!scene.store->is_open()) return;
   StoreState &state = worlds_.back().store, &next = intended_.back().store;
   std::string wrong;
-  try_store([&] {
+  tried([&] {
     const Items items = store_items(*scene.store, wrong);
     wrong += compare_store(items, &state, &next);
   });
   if (!wrong.empty()) throw std::logic_error("after an error the store is wrong: " + wrong);
   state.made = next.made;
-  try_store([&] {
+  tried([&] {
     StoreWorld done;
     state.synced = next.synced = false;
     next.items[kStoreProbe] = 1;  // it may be there even if the call failed
@@ -173,13 +131,13 @@ void StoreSubject::probe(StoreScene& scene, const StoreStep& failed) {
   });
   scene.again = true;
   if (!failed.makes_file) {
-    try_store([&] {
+    tried([&] {
       failed.act(scene, worlds_.back());
       next = state;
     });
   }
   if (!scene.store->is_open()) return;
-  try_store([&] {
+  tried([&] {
     scene.store->sync();
     const Items items = store_items(*scene.store, wrong);
     if (!wrong.empty()) throw std::logic_error("after an error the store is wrong: " + wrong);
@@ -203,31 +161,27 @@ std::string StoreSubject::check(const std::string& folder, unsigned steps, Crash
 
 /// It takes other items, and has all of them when it is opened again; what a copy that was not finished left is removed.
 std::string StoreSubject::go_on(const std::string& folder) {
-  std::string wrong;
-  try {
+  const auto use = [&] {
+    std::string wrong;
     StoreWorld expected;
     for (const bool again : {false, true}) {
       StoreScene scene = open_scene(folder, kAnyValue);
       const Items items = store_items(*scene.store, wrong);
       if (again && items != expected.store.items) wrong += "what was added is not there";
-      if (!wrong.empty()) return "used further: " + wrong;
+      if (!wrong.empty()) return wrong;
       if (again) continue;
       expected.store.items = items;
       set_items(kStoreNew, kStoreNew + kStoreNewItems, 7).act(scene, expected);
       erase_item(kStoreNew).act(scene, expected);
     }
     if (copies()) static_cast<void>(Pool::create(folder + kCopyFile, true));
-  } catch (const PowerLost&) {
-    return {};  // `check` has seen that it may be
-  } catch (const Error& error) {
-    return std::string("used further: ") + error.what();
-  }
+    return wrong;
+  };
+  if (std::string wrong = used_further(use); !wrong.empty()) return wrong;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().string().find(".tmp-") != std::string::npos) return "no one removes " + entry.path().string();
   }
   return {};
 }
-
-std::vector<Range> StoreSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

@@ -7,12 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <utility>
 
-#include "pool/medium/owner.hpp"
 #include "pool/medium/persist.hpp"
+#include "proof/verdicts.hpp"
 #include "support/folder.hpp"
 
 namespace holdfast::proof {
@@ -71,32 +70,6 @@ StructureStep on_key(std::function<void(PoolState&)> change, Status expected,
 }
 
 void mark_structure_synced(PoolState& state) { state.synced = true; }
-
-/// Keeps the bytes of a file at each fence.
-class AtEachFence : public pool::FlushObserver {
- public:
-  explicit AtEachFence(std::string path) : path_(std::move(path)), before_(pool::observe_flushes(this)) {}
-  ~AtEachFence() override { pool::observe_flushes(before_); }
-  void flush(const void*, std::size_t) noexcept override {}
-  void fence() noexcept override {
-    std::ifstream stream(path_, std::ios::binary);
-    kept.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  }
-  std::vector<std::string> kept;
-
- private:
-  const std::string path_;
-  pool::FlushObserver* const before_;
-};
-
-template <class Use>
-void attempt(const Use& use) {
-  try {
-    use();
-  } catch (const Error&) {
-    // It says so.
-  }
-}
 
 }  // namespace
 
@@ -250,24 +223,24 @@ void StructureSubject::probe(StructureScene& scene, const StructureStep& failed)
   if (!scene.table || !scene.table->is_open()) return;
   PoolState &state = states_.back(), &next = intended_.back();
   std::string wrong;
-  attempt([&] {
+  tried([&] {
     const Items items = structure_items(*scene.table, wrong);
     wrong += compare(items, &state, &next);
   });
   if (!wrong.empty()) throw std::logic_error("after an error the table is wrong: " + wrong);
-  attempt([&] {
+  tried([&] {
     state.synced = next.synced = false;
     PoolState done;
     next.items[kStructureProbe] = 1;  // it may be there even if the insert failed
     insert_one(kStructureProbe, 1).act(scene, done);
     if (done.items.contains(kStructureProbe)) state.items[kStructureProbe] = 1;
   });
-  attempt([&] {
+  tried([&] {
     failed.act(scene, state);
     next = state;
   });
   if (!scene.table->is_open()) return;
-  attempt([&] {
+  tried([&] {
     scene.table->sync();
     const Items items = structure_items(*scene.table, wrong);
     if (!wrong.empty()) throw std::logic_error("after an error the table is wrong: " + wrong);
@@ -279,36 +252,27 @@ void StructureSubject::probe(StructureScene& scene, const StructureStep& failed)
 std::string StructureSubject::check(const std::string& folder, unsigned steps, Crash crash) {
   const PoolState &before = states_[steps], &after = intended_[steps];
   const std::string path = folder + kStructureFile;
-  std::string wrong;
-  try {
+  const auto look = [&] {
     Pool pool = Pool::open(path);
     HashTable table = open(pool);
+    std::string wrong;
     const Items items = structure_items(table, wrong);
     for (const std::string& error : table.check().errors) wrong += error + "; ";
     wrong += compare(items, &before, &after);
     table.close();
     pool.close();
     return wrong;
-  } catch (const PowerLost& error) {
-    if (crash != Crash::power || (before.synced && after.synced)) {
-      return std::string("refused, and nothing can be lost: ") + error.what();
-    }
-  } catch (const Error& error) {
-    return std::string("does not open: ") + error.what();
-  }
-  try {  // it can be salvaged
+  };
+  return verdict(crash, before.synced && after.synced, look, [&] {
     Pool pool = Pool::open(path, {.read_only = true, .salvage = true});
     static_cast<void>(open(pool).check());
-  } catch (const Error& error) {
-    return std::string("cannot be salvaged: ") + error.what();
-  }
-  return {};
+  });
 }
 
 /// It takes so many items more that it grows, and has all of them when it is opened again.
 std::string StructureSubject::go_on(const std::string& folder) {
-  std::string wrong;
-  try {
+  return used_further([&] {
+    std::string wrong;
     PoolState expected;
     for (const bool again : {false, true}) {
       StructureScene scene;
@@ -316,22 +280,15 @@ std::string StructureSubject::go_on(const std::string& folder) {
       scene.table = open(*scene.pool);
       const Items items = structure_items(*scene.table, wrong);
       if (again && items != expected.items) wrong += "what was added is not there";
-      if (!wrong.empty()) return "used further: " + wrong;
-      if (again) continue;
+      if (again || !wrong.empty()) return wrong;
       expected.items = items;
       const std::uint64_t more = scene.table->cells();
       for (std::uint64_t key = kStructureNew; key < kStructureNew + more; ++key)
         insert_one(key, 7).act(scene, expected);
       erase_one(kStructureNew).act(scene, expected);
     }
-  } catch (const PowerLost&) {
-    return {};  // `check` has seen that it may be
-  } catch (const Error& error) {
-    return std::string("used further: ") + error.what();
-  }
-  return {};
+    return wrong;
+  });
 }
-
-std::vector<Range> StructureSubject::meaningless() const { return {{pool::kOwnerOffset, sizeof(pool::OwnerNote)}}; }
 
 }  // namespace holdfast::proof

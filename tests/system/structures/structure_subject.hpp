@@ -50,7 +50,6 @@ class StructureSubject : public Subject {
   void run(const std::string& folder, const std::function<void()>& said) override;
   std::string check(const std::string& folder, unsigned steps, Crash crash) override;
   std::string go_on(const std::string& folder) override;
-  std::vector<Range> meaningless() const override;
 
  private:
   HashTable open(Pool& pool, bool flush = false) const;
