@@ -5,6 +5,7 @@
 #include "core/hash.hpp"
 #include "device_arrays.hpp"
 #include "fixture.hpp"
+#include "pair_rows.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -18,16 +19,8 @@ struct SearchWay {
 class GpuPairSearch : public testing::TestWithParam<SearchWay> {
  protected:
   Table create(std::uint64_t capacity) const {
-    CreateOptions options;
-    options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
-    options.runtime.device = "cuda";
-    options.overwrite = true;
-    options.shape.capacity = capacity;
-    options.shape.seed = kSeed;
-    options.tuning.order_from = GetParam().order_from;
-    options.gpu.memory = GetParam().gpu_memory;
-    options.shape.max_bytes = std::uint64_t{1} << 32;
-    return Table::create(path_.str(), options);
+    const auto& [name, order_from, gpu_memory] = GetParam();
+    return Table::create(path_.str(), pair_options(capacity, order_from, gpu_memory));
   }
   PoolPath path_;
 };
@@ -37,27 +30,6 @@ INSTANTIATE_TEST_SUITE_P(All, GpuPairSearch,
                                          SearchWay{"unordered", kNeverOrdered, kHalfOfFree},
                                          SearchWay{"uncached", 1, 0}),
                          [](const auto& info) { return std::string(info.param.name); });
-
-/// Rows of keys, and of values for those that store some.
-struct PairRows {
-  void add(const std::string& key, const std::string& value = {}) {
-    keys.add(key);
-    values.add(value);
-  }
-  Batch batch(Op op) {
-    statuses.assign(keys.size(), Status::no_space);
-    Batch batch;
-    batch.op = op;
-    batch.size = keys.size();
-    batch.keys = keys.bytes.data();
-    batch.variable = VariableLength{.key_offsets = keys.offsets.data(), .value_offsets = values.offsets.data()};
-    batch.values = values.bytes.data();
-    batch.statuses = statuses.data();
-    return batch;
-  }
-  Strings keys, values;
-  std::vector<Status> statuses;
-};
 
 std::string key_of(std::uint64_t first, std::uint64_t second) {
   std::string key(16, '\0');

@@ -13,7 +13,7 @@
 
 namespace holdfast::group {
 
-inline constexpr std::uint32_t kLeastGroup = 64, kMostGroup = 1024, kDefaultGroup = 256;
+inline constexpr std::uint32_t kLeastGroup = 64, kMostGroup = 1024;
 inline constexpr unsigned kLineWords = 8;
 
 struct Shape {
