@@ -34,6 +34,10 @@ if(NOT CMAKE_UNITY_BUILD)
     set(level "")
     if(source MATCHES "/src/(pool|system|table)/" AND NOT source MATCHES "/persist\\.cpp$")
       set(level -Os)
+    elseif(source MATCHES "/src/log/[^/]+$|/src/checkpoint/(catalogue|checkpoint_)|/src/store/(open_store|store_object|layout)")
+      set(level -Os)  # what opens, checks and describes
+    elseif(SKBUILD AND NOT HOLDFAST_BENCH AND source MATCHES "/src/structures/(group|linear|path|pfht)/")
+      set(level -Os)  # Python has no such tables: it checks, copies and describes those of a pool
     elseif(source MATCHES "/src/structures/gphash/[^/]+$|/gphash/cpu/simd/driver_portable")
       set(level -O2)
     endif()

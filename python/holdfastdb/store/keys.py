@@ -195,7 +195,7 @@ class SingleKeys:
     def _no_space(self, what: str) -> NoSpace:
         return NoSpace(
             f"{self._path} has no memory for {what}: raise its limit, free space on its medium, delete items, or open "
-            "it with evict=True"
+            "it with a limit and evict=True"
         )
 
     def _count(self, key: bytes, by: int, subtract: bool) -> int | None:
