@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from bench.frame.report import DOCUMENTS
+from bench.frame.report import documents
 from bench.frame.results import read
 from bench.frame.studies import find
 
@@ -13,7 +13,7 @@ _SHOWN = re.compile(r"\((?:\.\./)?img/([a-z]+(?:-core)?)-([a-z0-9-]+)\.svg\)")
 
 def shown(root: Path) -> dict[str, str]:
     """The pictures of the documents below `root`: `{folder-benchmark: folder/benchmark}`."""
-    texts = ((root / name).read_text(encoding="utf-8") for name in DOCUMENTS if (root / name).exists())
+    texts = (path.read_text(encoding="utf-8") for path in documents(root))
     return {f"{of}-{name}": f"{of}/{name}" for text in texts for of, name in _SHOWN.findall(text)}
 
 

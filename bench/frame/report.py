@@ -23,21 +23,11 @@ from bench.frame.studies import find
 
 _TABLE = re.compile(r"(<!-- figures: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _FIGURE = re.compile(r"(<!-- figure: (\S+) ([^\n]+?) (\S+) -->)[^\n]*?(<!-- end -->)")  # a path may have spaces
-DOCUMENTS = (
-    "README.md",
-    "docs/performance.md",
-    "docs/durability.md",
-    "docs/evidence.md",
-    "docs/architecture.md",
-    "docs/memory_table.md",
-    "docs/kmers.md",
-    "docs/internals/batches-cpu.md",
-    "docs/internals/cuckoo.md",
-    "docs/internals/measurements.md",
-    "docs/internals/pipeline.md",
-    "docs/internals/schemes.md",
-    "docs/internals/store.md",
-)
+
+
+def documents(root: Path) -> list[Path]:
+    """The project's documents, which may have marks."""
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def _source(content: Json) -> str:
@@ -91,9 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=root / "bench" / "results", help="the folder of results")
     parser.add_argument("documents", nargs="*", type=Path, help="default: the project's")
     given = parser.parse_args(arguments)
-    documents = given.documents or [root / name for name in DOCUMENTS if (root / name).exists()]
     stale = 0
-    for path in documents:
+    for path in given.documents or documents(root):
         text = path.read_text(encoding="utf-8")
         try:
             right = rewrite(text, given.results)
