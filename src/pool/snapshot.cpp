@@ -23,10 +23,10 @@ constexpr std::uint64_t kStep = std::uint64_t{8} << 20;  // a write; a few of th
 constexpr unsigned kThreads = 4;                         // which mostly wait for it
 constexpr unsigned kMostThreads = 64;
 
-const Quiesced* find(const std::vector<std::unique_ptr<Quiesced>>& open, std::uint32_t number) {
-  const auto found =
-      std::find_if(open.begin(), open.end(), [&](const auto& o) { return o->object->number() == number; });
-  return found == open.end() ? nullptr : found->get();
+template <class One>
+One* find(const std::vector<std::unique_ptr<One>>& all, std::uint32_t number) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& o) { return o->object->number() == number; });
+  return found == all.end() ? nullptr : found->get();
 }
 
 /// The extents that a copy of an object has, without their places, and of each the extents that it is made from.
@@ -97,6 +97,7 @@ void Snapshot::plan_pages(const Extent& to, std::vector<AlignedPage> pages, cons
     for (unsigned which = 0; which < 2; ++which) std::memcpy(&pages[which], &page, sizeof page);
   }
   parts_.push_back({to.bytes, to.offset, pages_.emplace_back(std::move(pages)).data()->bytes});
+  parts_.back().is_page = true;
 }
 
 void Snapshot::plan_compact(Space& space, const CompactCopy& compact, const Object* open) {
@@ -113,7 +114,7 @@ void Snapshot::plan_compact(Space& space, const CompactCopy& compact, const Obje
   }
 }
 
-void Snapshot::plan(Sources& sources, Space& space, const ObjectEntry& entry, const Quiesced* open) {
+void Snapshot::plan(Sources& sources, Space& space, const ObjectEntry& entry, const Quiesced* open, Frozen* frozen) {
   const Object* const object = open == nullptr ? nullptr : open->object;
   const ObjectKind* const kind = find_kind(entry.type);
   if (kind != nullptr) {
@@ -131,6 +132,9 @@ void Snapshot::plan(Sources& sources, Space& space, const ObjectEntry& entry, co
         std::vector<AlignedPage> pages(to.bytes / kPage);
         std::memcpy(pages.data(), address, to.bytes);
         plan_pages(to, std::move(pages), object);
+      } else if (frozen != nullptr) {
+        frozen_parts_.push_back({from.bytes, at, address});
+        frozen_parts_.back().frozen = frozen;
       } else {
         parts_.push_back({from.bytes, at, address});
       }
@@ -140,50 +144,82 @@ void Snapshot::plan(Sources& sources, Space& space, const ObjectEntry& entry, co
 }
 
 bool Snapshot::copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
-                    unsigned threads, const Progress& progress) {
+                    const std::vector<std::unique_ptr<Frozen>>& frozen, unsigned threads, const Progress& progress) {
   std::uint64_t most = 0;  // to copy; a compact copy has less
   for (const Extent& extent : pool->directory()->extents) most += extent.bytes;
   const auto go_on = [&] { return !progress || progress(0, most); };
   Sources sources{.pool = pool, .how = {.granule = medium_.granule, .go_on = go_on}};
+  superblock_ = pool->superblock();
   directory_ = *sources.directory;
   directory_.generation = 1;
   directory_.extents.clear();
   Space space(directory_, medium_.granule);
-  for (const ObjectEntry& entry : sources.directory->objects) plan(sources, space, entry, find(open, entry.number));
-  for (const Part& part : parts_) bytes_ += part.bytes;
-  file_.allocate(0, space.end());
-  system::BulkWriter writer(file_, medium_.granule);
-  if (!write_parts(writer, threads, progress)) return false;
-  written_ = writer.written();
+  for (const ObjectEntry& entry : sources.directory->objects) {
+    plan(sources, space, entry, find(open, entry.number), find(frozen, entry.number));
+  }
+  end_ = space.end();
+  for (const Parts* parts : {&parts_, &frozen_parts_}) {
+    for (const Part& part : *parts) bytes_ += part.bytes;
+  }
+  // Changes wait now: nothing is written that can be written later.
+  const bool only_pages = std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_page; });
+  if (only_pages && !frozen_parts_.empty()) {
+    frozen_parts_.insert(frozen_parts_.end(), parts_.begin(), parts_.end());
+    parts_.clear();
+    return true;
+  }
+  file_.allocate(0, end_);
+  return write_parts(parts_, 0, threads, progress);
+}
+
+bool Snapshot::copy_frozen(unsigned threads, const Progress& progress) {
+  if (!frozen_parts_.empty()) {
+    file_.allocate(0, end_);
+    std::uint64_t before = 0;
+    for (const Part& part : parts_) before += part.bytes;
+    if (!write_parts(frozen_parts_, before, threads, progress)) return false;
+  }
   HOLDFAST_FAILPOINT(snapshot_headless);
-  write_header(writer, *pool);
+  write_header();
   return true;
 }
 
 void Snapshot::write_part(system::BulkWriter& writer, const Part& part, std::uint64_t begin, std::uint64_t bytes) {
-  if (part.compact == nullptr) return writer.write(part.from + begin, bytes, part.offset + begin);
+  if (part.compact == nullptr && part.frozen == nullptr) {
+    return writer.write(part.from + begin, bytes, part.offset + begin);
+  }
   std::vector<AlignedPage> pages(bytes / kPage);
-  part.compact->read(part.extent, begin, pages.data()->bytes, bytes);
+  if (part.frozen != nullptr) {
+    part.frozen->read(part.from + begin, bytes, pages.data()->bytes);
+  } else {
+    part.compact->read(part.extent, begin, pages.data()->bytes, bytes);
+  }
   writer.write(pages.data()->bytes, bytes, part.offset + begin);
 }
 
-bool Snapshot::write_parts(system::BulkWriter& writer, unsigned threads, const Progress& progress) const {
+/// `before`: bytes that were written before.
+bool Snapshot::write_parts(const Parts& parts, std::uint64_t before, unsigned threads, const Progress& progress) {
+  system::BulkWriter writer(file_, medium_.granule);
   const auto write = [&](std::uint64_t begin, std::uint64_t end) {
     std::uint64_t start = 0;  // of the part, in the row of all
-    for (const Part& part : parts_) {
+    for (const Part& part : parts) {
       const std::uint64_t from = std::max(begin, start), to = std::min(end, start + part.bytes);
       if (from < to) write_part(writer, part, from - start, to - from);
       start += part.bytes;
     }
   };
   const unsigned team = threads == 0 ? kThreads : std::min(threads, kMostThreads);
-  const auto go_on = [&](std::uint64_t done) { return !progress || progress(done, bytes_); };
-  return threads::in_parallel(bytes_, kStep, team, write, go_on);
+  const auto go_on = [&](std::uint64_t done) { return !progress || progress(before + done, bytes_); };
+  std::uint64_t bytes = 0;
+  for (const Part& part : parts) bytes += part.bytes;
+  const bool whole = threads::in_parallel(bytes, kStep, team, write, go_on);
+  written_ += writer.written();
+  return whole;
 }
 
 /// The superblocks and the directory, after all that they speak of. The owner's note is not copied: the copy is not open.
-void Snapshot::write_header(system::BulkWriter& writer, const PoolFile& pool) {
-  Superblock block = pool.superblock();
+void Snapshot::write_header() {
+  Superblock block = superblock_;
   block.area = 0;
   block.generation = directory_.generation;
   random_bytes(block.pool_id, sizeof block.pool_id);
@@ -195,7 +231,7 @@ void Snapshot::write_header(system::BulkWriter& writer, const PoolFile& pool) {
   std::memcpy(begin, &block, sizeof block);
   std::memcpy(begin + kSuperblockBytes, &block, sizeof block);
   std::memcpy(begin + area_offset(0), area.data(), area.size());
-  writer.write(begin, kFirstExtent, 0);
+  system::BulkWriter(file_, medium_.granule).write(begin, kFirstExtent, 0);
 }
 
 void Snapshot::finish() {

@@ -12,6 +12,7 @@
 #include "pool/medium/medium.hpp"
 #include "pool/object.hpp"
 #include "pool/pool_name.hpp"
+#include "pool/superblock.hpp"
 #include "system/named_file.hpp"
 
 namespace holdfast::system {
@@ -28,7 +29,7 @@ struct alignas(kPage) AlignedPage {
   std::byte bytes[kPage];
 };
 
-/// Writes a snapshot: `copy` while nothing changes the pool, `finish` whenever it suits. Without `finish` there is no file.
+/// Writes a snapshot: `copy` while nothing changes the pool; `copy_frozen` and `finish` whenever it suits. Without `finish` there is no file.
 ///
 /// The copy has all objects, with their numbers and names, laid out anew: what lies in pieces is in one, what is free stays
 /// behind, and an object whose kind makes a compact copy of it has that in place of its extents. Objects that are open are clean in
@@ -41,10 +42,12 @@ class Snapshot {
   /// Makes the file under a temporary name. Throws PoolExists, PoolInUse, ObjectInUse (overwriting an open pool), MediumError, NoSpace.
   Snapshot(const std::string& path, bool overwrite);
 
-  /// Copies the pool with `threads` threads (0: as many as keep a fast disk busy); `open`: those of its objects that are open.
-  /// False if `progress` said to stop. Throws NoSpace, SystemError, and what `progress` throws.
-  bool copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open, unsigned threads,
-            const Progress& progress);
+  /// Copies the pool, except what `frozen` objects have, with `threads` threads (0: as many as keep a fast disk busy). `open`: those of its objects
+  /// that are open. False if `progress` said to stop. Throws NoSpace, SystemError, and what `progress` throws.
+  bool copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
+            const std::vector<std::unique_ptr<Frozen>>& frozen, unsigned threads, const Progress& progress);
+  /// Copies what these have, as long as they live. The same otherwise.
+  bool copy_frozen(unsigned threads, const Progress& progress);
   /// Puts the copy on its device, and gives it its name. Throws PoolExists, SystemError.
   void finish();
 
@@ -58,23 +61,28 @@ class Snapshot {
     const std::byte* from;
     const CompactCopy* compact = nullptr;
     std::size_t extent = 0;
+    Frozen* frozen = nullptr;
+    bool is_page = false;  ///< `from` is in `pages_`
   };
+  using Parts = std::vector<Part>;
   /// What the copy of one pool needs until it is written.
   struct Sources;
-  void plan(Sources& sources, Space& space, const ObjectEntry& entry, const Quiesced* open);
+  void plan(Sources& sources, Space& space, const ObjectEntry& entry, const Quiesced* open, Frozen* frozen);
   void plan_compact(Space& space, const CompactCopy& compact, const Object* open);
   Extent place(Space& space, Extent extent);
   static void write_part(system::BulkWriter& writer, const Part& part, std::uint64_t begin, std::uint64_t bytes);
-  bool write_parts(system::BulkWriter& writer, unsigned threads, const Progress& progress) const;
+  bool write_parts(const Parts& parts, std::uint64_t before, unsigned threads, const Progress& progress);
   void plan_pages(const Extent& to, std::vector<AlignedPage> pages, const Object* open);
-  void write_header(system::BulkWriter& writer, const PoolFile& pool);
+  void write_header();
 
   const PoolName name_;
   system::TemporaryName temporary_;
   system::File file_;
   MediumFacts medium_;
-  Directory directory_;  ///< of the copy
-  std::vector<Part> parts_;
+  Superblock superblock_;  ///< of the source
+  Directory directory_;    ///< of the copy
+  std::uint64_t end_ = 0;
+  Parts parts_, frozen_parts_;                   ///< those that `copy` copies, and `copy_frozen`
   std::vector<std::vector<AlignedPage>> pages_;  ///< of objects, as the copy has them
   std::uint64_t bytes_ = 0, written_ = 0;
 };

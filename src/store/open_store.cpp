@@ -1,6 +1,8 @@
 // open_store.cpp: opens and closes a store, verifies it, and says what it has.
 #include "store/open_store.hpp"
 
+#include <algorithm>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -15,6 +17,8 @@ constexpr std::uint64_t kLeastLimit = 2 * heap::kSlabBytes;
 constexpr std::uint32_t kMostValueBytes = 128u << 20;
 constexpr std::uint64_t kMostItems = (std::uint64_t{1} << 32) - 1;  // their locations have 32 bits
 constexpr std::size_t kMostErrors = 20;
+/// Of a heap, what a snapshot keeps of it in memory, at most; but this much in any case.
+constexpr std::uint64_t kKeptShare = 2, kLeastKept = std::uint64_t{64} << 20;
 
 }  // namespace
 
@@ -122,7 +126,30 @@ void OpenStore::sync() {
   });
 }
 
+bool OpenStore::Frozen::begin() {
+  const std::uint64_t bytes = store_.object_->heap_bytes();
+  try {
+    previous_ = std::move(store_.old_lines_);
+    store_.old_lines_ =
+        std::make_unique<cpu::OldLines>(store_.object_->heap().base, bytes, std::max(kLeastKept, bytes / kKeptShare));
+  } catch (const NoSpace&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  store_.engine_->keep_in(store_.old_lines_.get());
+  begun_ = true;
+  return true;
+}
+
+OpenStore::Frozen::~Frozen() {
+  if (!begun_) return;
+  store_.engine_->keep_in(nullptr);
+  lines().end();
+}
+
 void OpenStore::close() {
+  const std::lock_guard stays_open(stays_open_);
   const std::unique_lock changes(gates_.changes);
   if (!object_) return;
   if (in_place_.load() != 0) {

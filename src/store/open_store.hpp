@@ -83,7 +83,24 @@ class OpenStore {
     const std::unique_lock<threads::Gate> changes_;
     const std::unique_ptr<cpu::Counters::Hold> hold_;  ///< null: the store is closed
   };
-  const StoreObject* object() const { return object_.get(); }  ///< null: it is closed. While a Still lives
+  /// Keeps what the heap had at one moment, and the store open. Made and destroyed by one thread, while it has no Still.
+  class Frozen {
+   public:
+    explicit Frozen(OpenStore& store) : store_(store), stays_open_(store.stays_open_) {}
+    ~Frozen();
+    Frozen(const Frozen&) = delete;
+    Frozen& operator=(const Frozen&) = delete;
+    /// This is the moment; while a Still lives. False: there is no memory for it.
+    bool begin();
+    cpu::OldLines& lines() { return *store_.old_lines_; }
+
+   private:
+    OpenStore& store_;
+    const std::lock_guard<std::mutex> stays_open_;
+    std::unique_ptr<cpu::OldLines> previous_;  ///< freed when changes run again
+    bool begun_ = false;
+  };
+  const StoreObject* object() const { return object_.get(); }  ///< null: it is closed. While a Still or a Frozen lives
   std::uint64_t items() const { return engine_ ? engine_->size() : 0; }
   DeviceSide* device() const { return device_.get(); }  ///< null: the store was opened without GPUs
 
@@ -97,9 +114,12 @@ class OpenStore {
   const StoreOptions options_;
   std::atomic<std::uint64_t> limit_;
   std::atomic<bool> is_open_ = true;
+  std::mutex stays_open_;  ///< held by who needs the store open for long; before the gates
   threads::UseGates gates_;
   std::unique_ptr<DeviceSide> device_;
   std::unique_ptr<StoreObject> object_;  ///< null: it is closed
+  /// Of the last snapshot. Changes that ran at its end may look there still: it goes when none runs, at the next snapshot.
+  std::unique_ptr<cpu::OldLines> old_lines_;
   std::unique_ptr<cpu::Engine> engine_;
   std::uint64_t slabs_ = 0;  ///< in use; the engine grows one at a time
   double open_ms_ = 0;

@@ -84,6 +84,20 @@ class Store::Impl : public pool::OpenObject {
     return still;
   }
 
+  std::unique_ptr<pool::Frozen> freeze() override {
+    struct Frozen : pool::Frozen {
+      explicit Frozen(store::OpenStore& store) : its(store) {}
+      bool begin() override { return its.begin(); }
+      void read(const std::byte* from, std::uint64_t bytes, std::byte* to) override {
+        its.lines().read(from, bytes, to);
+      }
+      store::OpenStore::Frozen its;
+    };
+    auto frozen = std::make_unique<Frozen>(store_);
+    frozen->object = store_.object();
+    return frozen->object != nullptr ? std::move(frozen) : nullptr;
+  }
+
   /// Throws ObjectClosed in a forked child.
   store::OpenStore& use() {
     if (forked()) throw ObjectClosed(path + " was opened by the parent of this process: open it here");

@@ -30,6 +30,7 @@ class StoreObject : public pool::Object {
   bool salvages() const { return salvages_; }
   std::uint64_t* record() const { return reinterpret_cast<std::uint64_t*>(behind_pages()); }
   heap::View heap() const { return heap_.view(); }
+  std::uint64_t heap_bytes() const { return heap_.bytes(); }  ///< of its extents
   /// As heap::MappedHeap.
   void on_range(heap::MappedHeap::OnRange mapped, heap::MappedHeap::OnRange unmapping) {
     heap_.on_range(std::move(mapped), std::move(unmapping));

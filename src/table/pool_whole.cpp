@@ -45,6 +45,13 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
     const auto guard = pass();
     Objects all = open_objects();
     std::stable_partition(all.begin(), all.end(), [](const auto& object) { return object->waits_for_user(); });
+    const auto go_on = [&](std::uint64_t done, std::uint64_t total) {
+      return (!progress || progress(done, total)) && !how.stop.stop_requested();
+    };
+    std::vector<std::unique_ptr<pool::Frozen>> frozen;  // destroyed when nothing is quiesced
+    for (const auto& object : all) {
+      if (auto its = object->freeze()) frozen.push_back(std::move(its));
+    }
     std::vector<std::unique_ptr<pool::Quiesced>> quiesced;
     for (const auto& object : all) {
       std::unique_ptr<pool::Quiesced> still = object->quiesce(how);
@@ -54,11 +61,11 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
     }
     // Edits of the directory come from these objects or from this pool: none is under way, and none begins.
     const auto held = Clock::now();
-    const auto go_on = [&](std::uint64_t done, std::uint64_t total) {
-      return (!progress || progress(done, total)) && !how.stop.stop_requested();
-    };
-    result.stopped = !snapshot.copy(pool, quiesced, how.threads, go_on);
+    std::erase_if(frozen, [](const auto& its) { return !its->begin(); });
+    result.stopped = !snapshot.copy(pool, quiesced, frozen, how.threads, go_on);
     result.held_ms = ms_since(held);
+    quiesced.clear();
+    result.stopped = result.stopped || !snapshot.copy_frozen(how.threads, go_on);
     pool->require_whole();  // else zeroes were copied
   };
   if (how.progress) {

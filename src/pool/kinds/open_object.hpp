@@ -1,6 +1,7 @@
 // open_object.hpp: an object of a pool that is open, as its pool knows it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -19,6 +20,18 @@ struct Quiesced {
   virtual ~Quiesced() = default;
   const Object* object = nullptr;
   std::uint64_t items = 0;
+};
+
+/// An object of which a snapshot needs no more than a moment: it is quiesced for `begin`, and what it had then is read while its changes run again.
+/// It is not closed as long as this lives. Made and destroyed by one thread, while the object is not quiesced.
+struct Frozen {
+  virtual ~Frozen() = default;
+  const Object* object = nullptr;
+
+  /// This is the moment. The object is quiesced. False: there is no memory for it, and the object is copied while it is quiesced.
+  virtual bool begin() = 0;
+  /// Copies what these bytes of an extent, other than pages, had at the moment; all multiples of 4096, and each once. Thread-safe. Throws NoSpace.
+  virtual void read(const std::byte* from, std::uint64_t bytes, std::byte* to) = 0;
 };
 
 /// Open from its construction to `close`, or to the end of its last handle. Its kind derives from it.
@@ -45,6 +58,8 @@ class OpenObject {
   virtual CheckReport check() = 0;
   /// Waits until no change runs, and keeps it so; null if it was closed meanwhile. Throws what stands in the way of a snapshot.
   virtual std::unique_ptr<Quiesced> quiesce(const SnapshotOptions& how) = 0;
+  /// Null: a snapshot copies the object while it is quiesced; or it was closed.
+  virtual std::unique_ptr<Frozen> freeze() { return nullptr; }
   /// Whether `quiesce` may wait for what a user of several objects does next. Such objects are quiesced first.
   virtual bool waits_for_user() const { return false; }
   /// Throws InvalidArgument where another thread that quiesces it would wait for this one.

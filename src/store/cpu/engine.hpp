@@ -186,6 +186,8 @@ class Engine {
   using Visit =
       std::function<bool(std::span<const std::byte> key, std::span<const std::byte> value, const Value& item)>;
   bool visit(std::uint64_t slab, std::uint64_t generation, std::uint64_t from, std::uint64_t to, const Visit& visit);
+  /// From here on what lines of the heap had before they change is kept there, while no change runs; null: nowhere, at any time.
+  void keep_in(OldLines* old) { memory_.keep_in(old); }
   /// While it holds, the record does not change, and time stands still.
   [[nodiscard]] std::unique_ptr<Counters::Hold> hold_record() { return counters_.hold(); }
 

@@ -11,7 +11,9 @@ NewItem Engine::reserve(const Content& content) {
   const bool fits = 8 * content.header().words() <= mapped_.heap.slab_bytes();
   if (!reserve_item(parts, content, fits ? 0 : chunks_of(content.value_bytes), item)) return {};
   visit_value(parts, item, [&](std::uint64_t* words, std::uint64_t, std::uint64_t count) {
-    if (count != 0) memory_.store(words + count - 1, 0);  // what is behind the last byte counts in the checksum
+    if (count == 0) return;
+    memory_.keep(words, 8 * count);       // the caller writes there, during a snapshot too
+    memory_.store(words + count - 1, 0);  // what is behind the last byte counts in the checksum
   });
   return item;
 }
