@@ -6,6 +6,8 @@
 
 #include "holdfast/log.hpp"
 #include "holdfast/region.hpp"
+#include "holdfast/store.hpp"
+#include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
 #include "kill/snapshot/shared.hpp"
 #include "proof/kill/registry.hpp"
@@ -20,6 +22,7 @@ struct WholePool {
   std::optional<Log> log;
   std::optional<Region> region;
   std::optional<Checkpoint> checkpoint;
+  std::optional<Store> store;
 
   void open(const std::string& path, const char* device, bool flush) {
     pool.emplace(Pool::open(path));
@@ -32,6 +35,7 @@ struct WholePool {
       }
       if (object.name == "notes") log.emplace(Log::open(*pool, "notes", {.flush = flush}));
       if (object.name == "cells") region.emplace(Region::open(*pool, "cells", {.flush = flush}));
+      if (object.name == "pairs") store.emplace(Store::open(*pool, "pairs", {.flush = flush}));
       if (object.name == "state") checkpoint.emplace(Checkpoint::open(*pool, "state", flush));
     }
   }
@@ -64,16 +68,21 @@ class WholeWriter : public Writer {
     ours_.made = 3;
     if (!its_.checkpoint) its_.checkpoint.emplace(Checkpoint::create(*its_.pool, "state", {.flush = flush}));
     ours_.made = 4;
+    if (!its_.store) its_.store.emplace(Store::create(*its_.pool, "pairs", {.flush = flush}));
+    ours_.made = 5;
     step_ = (std::uint64_t{shared_.life} << 32) + 1;
     ours_.cuts[0] = ours_.cuts[1] = {};
     change_table_and_checkpoint(step_);
     change_region_and_log(step_);
+    change_store(step_);
   }
-  unsigned threads() const override { return 2; }
+  unsigned threads() const override { return 3; }
   void call(unsigned thread) override {
     for (std::uint64_t step = step_ + 1;; ++step) {  // ends: it is killed
       if (thread == 0) {
         change_table_and_checkpoint(step);
+      } else if (thread == 2) {
+        change_store(step);
       } else {
         change_region_and_log(step);
         if (step % 2 == 0) take_snapshot(step);
@@ -130,16 +139,30 @@ class WholeWriter : public Writer {
     });
   }
 
+  void change_store(std::uint64_t step) {
+    Strings keys, values;
+    for (std::uint64_t key = 0; key < kWholeKeys; ++key) {
+      const WholeValue value = stored_at(step, key);
+      keys.add(std::to_string(key));
+      values.add({reinterpret_cast<const char*>(value.data()), sizeof value});
+    }
+    const auto rows = [](const Strings& strings) {
+      return StoreRows{strings.bytes(), strings.offsets(), strings.size()};
+    };
+    run(WholeCall::store, ours_.store, step, [&] { its_.store->set(rows(keys), rows(values)); });
+  }
+
   void take_snapshot(std::uint64_t step) {
     const std::uint64_t number = ours_.cutting;
     Cut& cut = ours_.cuts[number % 2];
-    cut = {step, ours_.first_entry, ours_.batch.done, 0, ours_.save.done, 0};
+    cut = {step, ours_.first_entry, ours_.batch.done, 0, ours_.save.done, 0, ours_.store.done, 0};
     ours_.cutting = number + 1;
     ours_.calls.begun.fetch_add(1);
     ours_.calls.run(shared_, static_cast<std::uint32_t>(WholeCall::snapshot), [&] {
       its_.pool->snapshot(snapshot_of(shared_.path), {.overwrite = true, .writers_idle = true});
       cut.batch_to = ours_.batch.begun;
       cut.save_to = ours_.save.begun;
+      cut.store_to = ours_.store.begun;
       ours_.cut = number + 1;
     });
   }
@@ -195,6 +218,7 @@ class WholeReader : public Reader {
     found.objects = static_cast<std::uint32_t>(whole.pool->objects().size());
     if (whole.table) look(*whole.table, found);
     if (whole.log) look(*whole.log, found);
+    if (whole.store) look(*whole.store, found);
     if (whole.region) {
       const std::span<const std::uint64_t> words = whole.region->as<std::uint64_t>();
       std::copy_n(words.begin(), std::min<std::size_t>(words.size(), kWholeWords), found.words);
@@ -219,6 +243,12 @@ class WholeReader : public Reader {
       found.items[key] = there[key] ? digest(values[key].data(), sizeof(WholeValue)) : 0;
     }
     found.size = table.size();
+  }
+  static void look(const Store& store, FoundWhole& found) {
+    for (std::uint64_t key = 0; key < kWholeKeys; ++key) {
+      const auto item = store.get(std::to_string(key));
+      found.stored[key] = item ? digest(item->value.data(), item->value.size()) : 0;
+    }
   }
   static void look(const Log& log, FoundWhole& found) {
     found.entries = log.count(0);

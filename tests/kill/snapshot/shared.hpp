@@ -1,5 +1,5 @@
 // shared.hpp: what the children of the subject snapshot share with its oracle. One thread changes a table and a checkpoint, another a
-// region and a log, in steps, and takes snapshots. All contents are derived from the step that wrote them.
+// region and a log, in steps, and takes snapshots; a third one changes a store, also while it is copied. All contents are derived from the step that wrote them.
 #pragma once
 
 #include <array>
@@ -15,8 +15,9 @@ namespace holdfast::proof::kill {
 inline constexpr std::uint64_t kWholeKeys = 256, kWholeWords = 512;
 inline constexpr std::uint32_t kWholeEntries = 8;  ///< that the log holds
 
-enum class WholeCall : std::uint32_t { making, batch, save, write, insert, snapshot, none, count };
-inline constexpr const char* kWholeCallNames[] = {"making", "batch", "save", "write", "insert", "snapshot", "between"};
+enum class WholeCall : std::uint32_t { making, batch, save, write, insert, store, snapshot, none, count };
+inline constexpr const char* kWholeCallNames[] = {"making", "batch", "save",     "write",
+                                                  "insert", "store", "snapshot", "between"};
 
 using WholeValue = std::array<std::uint64_t, 8>;
 using WholeEntry = std::array<std::uint64_t, 8>;
@@ -34,6 +35,13 @@ inline std::uint64_t item_after(std::uint64_t step, std::uint64_t key) {
   return is_erased(step, key) ? 0 : digest(value.data(), sizeof value);
 }
 
+/// The same of the store, in which each step sets all keys.
+inline WholeValue stored_at(std::uint64_t step, std::uint64_t key) { return words_of<WholeValue>(~step, key); }
+inline std::uint64_t stored_after(std::uint64_t step, std::uint64_t key) {
+  const auto value = stored_at(step, key);
+  return digest(value.data(), sizeof value);
+}
+
 /// The steps that wrote one object in this life; 0: none.
 struct Steps {
   std::atomic<std::uint64_t> begun, done;
@@ -42,16 +50,17 @@ struct Steps {
 /// What a snapshot may hold.
 struct Cut {
   std::uint64_t written, first_entry;  ///< the step of the region; the log has the entries from the one to the other
-  std::uint64_t batch_from, batch_to, save_from,
-      save_to;  ///< that had been acknowledged before it, and had begun when it ended
+  /// That had been acknowledged before it, and had begun when it ended.
+  std::uint64_t batch_from, batch_to, save_from, save_to, store_from, store_to;
 };
 
 /// Everything found in a pool.
 struct FoundWhole {
   std::uint32_t opens;    ///< it is there, and was opened
-  std::uint32_t objects;  ///< table, log, region, checkpoint, in this order
+  std::uint32_t objects;  ///< table, log, region, checkpoint, store, in this order
   std::uint32_t damaged;
   std::uint64_t size, items[kWholeKeys];  ///< digests
+  std::uint64_t stored[kWholeKeys];       ///< the same of the store
   std::uint64_t words[kWholeWords];
   std::uint32_t entries;
   std::uint64_t entry[kWholeEntries];  ///< digests, oldest first
@@ -64,7 +73,7 @@ struct WholeShared {
   CheckpointRound round;  ///< of its states
   CallState calls;
   std::atomic<std::uint32_t> made;  ///< objects that are there
-  Steps batch, save, write, insert;
+  Steps batch, save, write, insert, store;
   /// The step before which the log is or was cleared; and before the clear that runs
   std::atomic<std::uint64_t> clearing, first_entry, first_before;
   std::atomic<std::uint64_t> cutting, cut;  ///< snapshots begun, and acknowledged

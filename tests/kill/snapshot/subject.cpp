@@ -1,4 +1,4 @@
-// subject.cpp: the subject snapshot: a pool with a table, a log, a region and a checkpoint, all open and changed while snapshots are
+// subject.cpp: the subject snapshot: a pool with a table, a log, a region, a checkpoint and a store, all open and changed while snapshots are
 // taken, which are restored elsewhere. A snapshot is of one moment: nothing acknowledged before it is lost, nothing later is mixed in.
 #include <algorithm>
 #include <cstring>
@@ -25,6 +25,8 @@ constexpr Stop kWholeStops[] = {
     stop(Failpoint::state_switched, WholeCall::save),
     stop(Failpoint::entry_stored, WholeCall::insert),
     stop(Failpoint::tail_stored, WholeCall::insert),
+    stop(Failpoint::item_committed, WholeCall::store, 1, 8),
+    stop(Failpoint::item_killed, WholeCall::store, 1, 8),
     stop(Failpoint::snapshot_headless, WholeCall::snapshot, 3),
     stop(Failpoint::snapshot_unnamed, WholeCall::snapshot, 3),
     stop(Failpoint::name_given, WholeCall::snapshot, 3),
@@ -56,6 +58,7 @@ class SnapshotSubject : public SubjectOfCalls, Findings {
     ours_.round = {seed, 2, random.chance(30), false};
     items_ = PossibleValues<std::uint64_t>(kWholeKeys);
     words_ = PossibleValues<std::uint64_t>(kWholeWords);
+    stored_ = PossibleValues<std::uint64_t>(kWholeKeys);
     first_entry_ = last_entry_ = saved_ = 0;
     made_ = 0;
     taken_.reset();
@@ -66,7 +69,8 @@ class SnapshotSubject : public SubjectOfCalls, Findings {
   }
   void begin_life(const Stop& stop, Random& random) override {
     SubjectOfCalls::begin_life(stop, random);
-    for (Steps* steps : {&ours_.batch, &ours_.save, &ours_.write, &ours_.insert}) steps->begun = steps->done = 0;
+    for (Steps* steps : {&ours_.batch, &ours_.save, &ours_.write, &ours_.insert, &ours_.store})
+      steps->begun = steps->done = 0;
     ours_.clearing = ours_.first_entry = 0;
     ours_.cutting = ours_.cut = 0;
     ours_.made = 0;
@@ -126,7 +130,7 @@ class SnapshotSubject : public SubjectOfCalls, Findings {
   bool holds(const FoundWhole& found, Cut& cut);
 
   WholeShared& ours_ = shared_.part<WholeShared>();
-  PossibleValues<std::uint64_t> items_, words_;
+  PossibleValues<std::uint64_t> items_, words_, stored_;
   std::uint64_t first_entry_ = 0, last_entry_ = 0, saved_ = 0;
   std::uint32_t made_ = 0;    ///< objects that must be there
   std::optional<Cut> taken_;  ///< the snapshot that is there
@@ -139,6 +143,7 @@ Wrong SnapshotSubject::replay(bool) {
   note_calls(items_, ours_.batch.done, ours_.batch.begun, item_after);
   note_calls(words_, ours_.write.done, ours_.write.begun,
              [](std::uint64_t step, std::uint64_t k) { return mix(step, k); });
+  note_calls(stored_, ours_.store.done, ours_.store.begun, stored_after);
   if (ours_.save.done != 0) saved_ = ours_.save.done;
   if (ours_.insert.done != 0) {
     first_entry_ = ours_.clearing > ours_.insert.done ? ours_.first_before.load() : ours_.first_entry.load();
@@ -151,18 +156,21 @@ Wrong SnapshotSubject::replay(bool) {
                                       : pends(ours_.write)  ? WholeCall::write
                                       : pends(ours_.save)   ? WholeCall::save
                                       : pends(ours_.batch)  ? WholeCall::batch
+                                      : pends(ours_.store)  ? WholeCall::store
                                                             : WholeCall::none));
   return {};
 }
 
 /// Of each object all that was acknowledged is there, and of the call that was not, any part that it may leave.
 void SnapshotSubject::verify_pool(const FoundWhole& found) {
-  expect(found.objects >= made_ && found.objects <= 4, std::to_string(found.objects) + " objects are in the pool");
+  expect(found.objects >= made_ && found.objects <= 5, std::to_string(found.objects) + " objects are in the pool");
   made_ = std::max(made_, found.objects);
   expect(found.damaged == 0 && found.errors[0] == 0, std::string("the check found ") + found.errors);
   std::uint64_t items = 0;
   for (std::uint64_t key = 0; key < kWholeKeys; ++key) {
     expect(items_.found(key, found.items[key]), "key " + std::to_string(key) + " has the item of no batch");
+    expect(stored_.found(key, found.stored[key]),
+           "key " + std::to_string(key) + " of the store has the item of no step");
     items += found.items[key] != 0 ? 1 : 0;
   }
   expect(found.size == items, "the table says it has " + std::to_string(found.size) + " items");
@@ -206,6 +214,16 @@ bool SnapshotSubject::holds(const FoundWhole& found, Cut& cut) {
   expect(found.saved == batch || found.saved + 1 == batch, "a snapshot has the table after batch " +
                                                                std::to_string(batch) + " and the checkpoint of step " +
                                                                std::to_string(found.saved));
+  std::uint64_t stored = cut.store_to;
+  const auto is_of = [&](std::uint64_t step) {
+    for (std::uint64_t key = 0; key < kWholeKeys; ++key) {
+      if (found.stored[key] != stored_after(step, key)) return false;
+    }
+    return true;
+  };
+  while (stored > cut.store_from && !is_of(stored)) --stored;
+  expect(is_of(stored), "a snapshot's store is not what any step of its time left");
+  cut.store_from = cut.store_to = stored;
   cut.batch_from = cut.batch_to = batch;
   cut.save_from = cut.save_to = found.saved;
   return true;
@@ -225,6 +243,7 @@ void SnapshotSubject::verify_snapshot(const FoundWhole& found) {
     Cut cut = ours_.cuts[(ours_.cutting - 1) % 2];
     cut.batch_to = ours_.batch.begun;
     cut.save_to = ours_.save.begun;
+    cut.store_to = ours_.store.begun;
     const bool is_new = holds(found, cut);
     ++(is_new ? kept_ : lost_);
     if (is_new) taken_ = cut;
