@@ -62,6 +62,7 @@ class Bench {
   ~Bench();
   Store& operator*() { return store_; }
   Store* operator->() { return &store_; }
+  Pool& pool() { return pool_; }
 
  private:
   const std::string path_;

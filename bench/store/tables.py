@@ -62,10 +62,31 @@ def churn(content: Json) -> str:
     return grid([*(f"turn {number}" for number in range(1, len(turns) + 1)), "last over first"], rows)
 
 
+def snapshots(content: Json) -> str:
+    """A row a data set and size of calls: how long snapshots keep changes waiting, and how long calls take.
+
+    Each: half of them, 99%, all."""
+
+    def waits(of: Json) -> str:
+        return " / ".join(f"{of[figure]:.3g}" for figure in ("median", "late", "high"))
+
+    rows = [
+        [row["set"], str(row["rows_in_call"]),
+         waits(row["held_ms"]), waits(row["call_ms"]), waits(row["call_ms_without"]),
+         spread_text(row["million_per_second"], 2), spread_text(row["million_per_second_without"], 2),
+         spread_text(row["gib_per_second"], 1)]
+        for row in content["results"]["rows"]
+    ]  # fmt: skip
+    heads = ["data set", "rows in a call", "changes held, ms", "a call, ms", "without snapshots, ms",
+             "M/s", "M/s without", "copied, GiB/s"]  # fmt: skip
+    return grid(heads, rows)
+
+
 TABLES: dict[str, Callable[[Json], str]] = {
     "store-churn": churn,
     "store-pipeline": pipeline,
     "store-pipeline-gpu-index": pipeline,
     "store-sets": sets,
     "store-rivals": rivals,
+    "store-snapshots": snapshots,
 }

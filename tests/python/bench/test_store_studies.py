@@ -33,3 +33,14 @@ def test_sets_and_rivals() -> None:
     table = tables.TABLES["store-rivals"](results.result("store-rivals", {}, {"rows": rows}, layers=()))
     assert table.splitlines()[2] == "| holdfast |" + " 8.00 (4.00–16.00) |" * 3 + " – |" * 3
     assert table.splitlines()[3] == "| lmdb |" + " 2.00 (1.00–4.00) |" * 3 + " 4.0 (2.0–8.0) |" * 3
+
+
+def test_snapshots() -> None:
+    waits = {"median": 0.1234, "late": 1, "high": 2.5, "count": 20}
+    row = {"set": "a", "rows_in_call": 8192, "held_ms": waits, "call_ms": waits, "call_ms_without": waits}
+    row |= {"million_per_second": spread(2), "million_per_second_without": spread(4), "gib_per_second": spread(1)}
+    table = tables.TABLES["store-snapshots"](results.result("store-snapshots", {}, {"rows": [row]}, layers=()))
+    wait = "0.123 / 1 / 2.5"
+    assert table.splitlines()[2] == (
+        f"| a | 8192 | {wait} | {wait} | {wait} | 2.00 (1.00–4.00) | 4.00 (2.00–8.00) | 1.0 (0.5–2.0) |"
+    )
