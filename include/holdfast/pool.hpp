@@ -163,7 +163,7 @@ class Pool {
 
   /// Copies all objects, open or not, as they are at one moment, to a new pool file on any medium. The file is readable only
   /// by its owner, closed, clean, and has a new id; it gets its name when it is complete and on its device. A table of at least
-  /// twice the size that its items need has that size in the copy. Searches continue, and after a moment changes of stores.
+  /// twice the size that its items need has that size in the copy. Searches continue, and after a moment changes of stores do.
   /// Changes of the pool's tables, saves of checkpoints, new sections of regions, and `sync`, `check` and `close` wait until
   /// everything is copied. For regions and logs see `SnapshotOptions::writers_idle`. docs/durability.md, "Snapshots". Throws
   /// ObjectInUse, PoolExists, PoolInUse, NoSpace, MediumError, SystemError, ObjectClosed; then there is no file.

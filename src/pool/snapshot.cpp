@@ -97,7 +97,6 @@ void Snapshot::plan_pages(const Extent& to, std::vector<AlignedPage> pages, cons
     for (unsigned which = 0; which < 2; ++which) std::memcpy(&pages[which], &page, sizeof page);
   }
   parts_.push_back({to.bytes, to.offset, pages_.emplace_back(std::move(pages)).data()->bytes});
-  parts_.back().is_page = true;
 }
 
 void Snapshot::plan_compact(Space& space, const CompactCopy& compact, const Object* open) {
@@ -117,7 +116,7 @@ void Snapshot::plan_compact(Space& space, const CompactCopy& compact, const Obje
 void Snapshot::plan(Sources& sources, Space& space, const ObjectEntry& entry, const Quiesced* open, Frozen* frozen) {
   const Object* const object = open == nullptr ? nullptr : open->object;
   const ObjectKind* const kind = find_kind(entry.type);
-  if (kind != nullptr) {
+  if (kind != nullptr && frozen == nullptr) {
     if (auto compact = kind->compact(sources.pool, entry, open, sources.how)) {
       return plan_compact(space, *sources.compact.emplace_back(std::move(compact)), object);
     }
@@ -143,38 +142,39 @@ void Snapshot::plan(Sources& sources, Space& space, const ObjectEntry& entry, co
   }
 }
 
-bool Snapshot::copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
-                    const std::vector<std::unique_ptr<Frozen>>& frozen, unsigned threads, const Progress& progress) {
-  std::uint64_t most = 0;  // to copy; a compact copy has less
-  for (const Extent& extent : pool->directory()->extents) most += extent.bytes;
-  const auto go_on = [&] { return !progress || progress(0, most); };
-  Sources sources{.pool = pool, .how = {.granule = medium_.granule, .go_on = go_on}};
+void Snapshot::begin(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
+                     const std::vector<std::unique_ptr<Frozen>>& frozen) {
+  Sources sources{.pool = pool, .how = {}};
   superblock_ = pool->superblock();
   directory_ = *sources.directory;
   directory_.generation = 1;
   directory_.extents.clear();
   Space space(directory_, medium_.granule);
-  for (const ObjectEntry& entry : sources.directory->objects) {
-    plan(sources, space, entry, find(open, entry.number), find(frozen, entry.number));
+  for (const ObjectEntry& entry : directory_.objects) {
+    if (Frozen* const its = find(frozen, entry.number)) plan(sources, space, entry, find(open, entry.number), its);
   }
-  end_ = space.end();
+}
+
+bool Snapshot::copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
+                    unsigned threads, const Progress& progress) {
+  std::uint64_t most = 0;  // to copy; a compact copy has less
+  for (const Extent& extent : pool->directory()->extents) most += extent.bytes;
+  const auto go_on = [&] { return !progress || progress(0, most); };
+  Sources sources{.pool = pool, .how = {.granule = medium_.granule, .go_on = go_on}};
+  Space space(directory_, medium_.granule);
+  for (const ObjectEntry& entry : directory_.objects) {
+    const bool is_planned = !directory_.extents_of(entry.number).empty();  // by `begin`
+    if (!is_planned) plan(sources, space, entry, find(open, entry.number), nullptr);
+  }
   for (const Parts* parts : {&parts_, &frozen_parts_}) {
     for (const Part& part : *parts) bytes_ += part.bytes;
   }
-  // Changes wait now: nothing is written that can be written later.
-  const bool only_pages = std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_page; });
-  if (only_pages && !frozen_parts_.empty()) {
-    frozen_parts_.insert(frozen_parts_.end(), parts_.begin(), parts_.end());
-    parts_.clear();
-    return true;
-  }
-  file_.allocate(0, end_);
+  file_.allocate(0, space.end());
   return write_parts(parts_, 0, threads, progress);
 }
 
 bool Snapshot::copy_frozen(unsigned threads, const Progress& progress) {
   if (!frozen_parts_.empty()) {
-    file_.allocate(0, end_);
     std::uint64_t before = 0;
     for (const Part& part : parts_) before += part.bytes;
     if (!write_parts(frozen_parts_, before, threads, progress)) return false;

@@ -29,7 +29,12 @@ struct alignas(kPage) AlignedPage {
   std::byte bytes[kPage];
 };
 
-/// Writes a snapshot: `copy` while nothing changes the pool; `copy_frozen` and `finish` whenever it suits. Without `finish` there is no file.
+/// Writes a snapshot. Without `finish` there is no file.
+///
+///   begin         while nothing changes the pool
+///   copy          while nothing changes the objects that are not frozen
+///   copy_frozen   while changes run
+///   finish
 ///
 /// The copy has all objects, with their numbers and names, laid out anew: what lies in pieces is in one, what is free stays
 /// behind, and an object whose kind makes a compact copy of it has that in place of its extents. Objects that are open are clean in
@@ -42,11 +47,14 @@ class Snapshot {
   /// Makes the file under a temporary name. Throws PoolExists, PoolInUse, ObjectInUse (overwriting an open pool), MediumError, NoSpace.
   Snapshot(const std::string& path, bool overwrite);
 
-  /// Copies the pool, except what `frozen` objects have, with `threads` threads (0: as many as keep a fast disk busy). `open`: those of its objects
-  /// that are open. False if `progress` said to stop. Throws NoSpace, SystemError, and what `progress` throws.
-  bool copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
-            const std::vector<std::unique_ptr<Frozen>>& frozen, unsigned threads, const Progress& progress);
-  /// Copies what these have, as long as they live. The same otherwise.
+  /// Copies the pages of the `frozen` objects, and plans the copy of the rest of them. `open`: objects that are open, those with them.
+  void begin(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
+             const std::vector<std::unique_ptr<Frozen>>& frozen);
+  /// Copies the other objects with `threads` threads (0: as many as keep a fast disk busy). `open`: those of them that are open. False if `progress`
+  /// said to stop. Throws NoSpace, SystemError, and what `progress` throws.
+  bool copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open, unsigned threads,
+            const Progress& progress);
+  /// Copies the rest of the frozen objects, which still live. The same otherwise.
   bool copy_frozen(unsigned threads, const Progress& progress);
   /// Puts the copy on its device, and gives it its name. Throws PoolExists, SystemError.
   void finish();
@@ -62,7 +70,6 @@ class Snapshot {
     const CompactCopy* compact = nullptr;
     std::size_t extent = 0;
     Frozen* frozen = nullptr;
-    bool is_page = false;  ///< `from` is in `pages_`
   };
   using Parts = std::vector<Part>;
   /// What the copy of one pool needs until it is written.
@@ -79,9 +86,8 @@ class Snapshot {
   system::TemporaryName temporary_;
   system::File file_;
   MediumFacts medium_;
-  Superblock superblock_;  ///< of the source
-  Directory directory_;    ///< of the copy
-  std::uint64_t end_ = 0;
+  Superblock superblock_;                        ///< of the source
+  Directory directory_;                          ///< of the copy
   Parts parts_, frozen_parts_;                   ///< those that `copy` copies, and `copy_frozen`
   std::vector<std::vector<AlignedPage>> pages_;  ///< of objects, as the copy has them
   std::uint64_t bytes_ = 0, written_ = 0;

@@ -59,11 +59,17 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
       result.items += still->items;
       quiesced.push_back(std::move(still));
     }
-    // Edits of the directory come from these objects or from this pool: none is under way, and none begins.
+    // Edits of the directory come from these objects or from this pool: none is under way.
     const auto held = Clock::now();
     std::erase_if(frozen, [](const auto& its) { return !its->begin(); });
-    result.stopped = !snapshot.copy(pool, quiesced, frozen, how.threads, go_on);
+    snapshot.begin(pool, quiesced, frozen);
+    const auto is_frozen = [&](const auto& its) {
+      return std::any_of(frozen.begin(), frozen.end(), [&](const auto& one) { return one->object == its->object; });
+    };
+    std::erase_if(quiesced, is_frozen);
     result.held_ms = ms_since(held);
+    result.stopped = !snapshot.copy(pool, quiesced, how.threads, go_on);
+    if (!quiesced.empty()) result.held_ms = ms_since(held);
     quiesced.clear();
     result.stopped = result.stopped || !snapshot.copy_frozen(how.threads, go_on);
     pool->require_whole();  // else zeroes were copied

@@ -36,14 +36,14 @@ void OldLines::keep_line(std::uint64_t line) {
   const std::lock_guard lock(its.lock);
   const std::uint64_t marks = mark(line / 64).load(std::memory_order_relaxed);
   if ((marks & bit) != 0) return;
-  if (!ended_.load(std::memory_order_relaxed)) {
+  if (!ended_.load()) {
     try {
       Line& old = its.kept[part].emplace_back();
       old.number = line;
       copy_line(line, old.words.data());
       kept_.fetch_add(1, std::memory_order_relaxed);
     } catch (const std::bad_alloc&) {
-      lost_.store(true);  // the snapshot fails, and the change does not
+      lost_.store(true);  // `read` throws, and the change continues
       ended_.store(true);
     }
   }

@@ -7,15 +7,18 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <new>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "../minimum.hpp"
 #include "../shortage.hpp"
 #include "holdfast/store.hpp"
 #include "holdfast/strings.hpp"
 #include "holdfast/table.hpp"
+#include "store/cpu/old_lines.hpp"
 #include "support/folder.hpp"
 
 namespace holdfast::proof {
@@ -156,6 +159,30 @@ TEST_P(StoreShortages, LeaveAStoreThatWorks) {
     FAIL() << "allocation " << at << ": " << error.what();
   }
   expect_no_fewer(GetParam().name, at);
+}
+
+/// An allocation for what a snapshot keeps fails: the snapshot has no copy, and changes do not wait for one.
+TEST(OldLinesShortage, EndsTheSnapshotAndNoChange) {
+  constexpr std::uint64_t kBytes = 2 * 4096;
+  struct alignas(4096) Heap {
+    std::byte bytes[kBytes];
+  };
+  const auto heap = std::make_unique<Heap>();
+  std::vector<std::byte> copy(kBytes);
+  std::int64_t at = 0;
+  for (bool met = true; met; ++at) {
+    store::cpu::OldLines lines(heap->bytes, kBytes, 2 * store::cpu::OldLines::kLine);
+    {
+      const Shortage shortage(at);
+      lines.keep(heap->bytes, 8);
+      met = shortage.met();
+    }
+    if (!met) break;
+    lines.keep(heap->bytes, kBytes);  // more than may be kept
+    EXPECT_EQ(lines.kept(), 0u);
+    EXPECT_THROW(lines.read(heap->bytes, kBytes, copy.data()), NoSpace) << "allocation " << at;
+  }
+  EXPECT_GE(at, 2);
 }
 
 }  // namespace
