@@ -156,7 +156,7 @@ Json pipeline(const Setup& setup) {
     }
     for (const Popularity popularity : {Popularity::uniform, Popularity::zipfian}) {
       const Distribution distribution(popularity, setup.items, 0.99);
-      for (const unsigned gets : {95u, 100u}) {
+      for (const unsigned gets : setup.gets) {
         for (const StoreMode mode : {StoreMode::direct, StoreMode::staged}) {
           const Case its{set, popularity, gets, mode};
           say(std::string("pipeline: data set ") + set.name + ", " + std::to_string(gets) + "% GET");

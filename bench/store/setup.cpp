@@ -21,6 +21,10 @@ void Setup::take(CLI::App& app) {
                  "batches of 64 requests that a caller has submitted, in the study `pipeline`")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  app.add_option("--gets", gets, "of a hundred requests, in the study `pipeline`")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
   app.add_option("--index", index, "where a store has it")->check(CLI::IsMember({"cpu", "gpu"}))->capture_default_str();
   app.add_option("--blocks", blocks, "that are copied between a GPU and a store")->capture_default_str();
   app.add_option("--block-bytes", block_bytes, "of each, a multiple of 8")->capture_default_str();

@@ -19,6 +19,7 @@ struct Setup {
   unsigned repetitions = 5;
   std::string index = "cpu", sets = "abcd";
   unsigned under_way = 16;
+  std::vector<unsigned> gets = {95, 100};
   std::uint64_t blocks = 4'096, block_bytes = 2 << 20;
 
   void take(CLI::App& app);

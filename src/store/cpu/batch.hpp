@@ -8,13 +8,13 @@
 
 namespace holdfast::store::cpu {
 
-/// Takes and gives cells many at once, under one lock.
+/// Takes and gives cells many at once.
 class Engine::BatchParts : public Engine::Parts {
  public:
   explicit BatchParts(Engine& engine) : Parts(engine), engine_(engine) {}
   ~BatchParts() {
     if (given_ + stocked_ != 0)
-      engine_.cells_.give(std::span(given_cells_).first(given_), std::span(stock_).first(stocked_));
+      engine_.stocks_.give(std::span(given_cells_).first(given_), std::span(stock_).first(stocked_));
   }
   BatchParts(const BatchParts&) = delete;
   BatchParts& operator=(const BatchParts&) = delete;
@@ -61,7 +61,7 @@ class Engine::BatchParts : public Engine::Parts {
   }
   /// When the search of a row begins. Its time and its flushes are those of now: rows of one key must not go back to an earlier state.
   Moment begun() {
-    Moment now = moment();
+    Moment now = time();
     now.newest = begun_.newest;
     return now;
   }
@@ -75,7 +75,7 @@ class Engine::BatchParts : public Engine::Parts {
       stock_[i] = stock_[--stocked_];
       return cell;
     }
-    const Cell cell = engine_.cells_.take(engine_.memory_, words);
+    const Cell cell = engine_.stocks_.take(engine_.memory_, words);
     if (!cell.none()) return cell;
     give_back();  // they may be what is missing
     return engine_.take(words);
@@ -90,13 +90,13 @@ class Engine::BatchParts : public Engine::Parts {
     for (std::size_t i = 0; i < stocked_ && cells > 0; ++i) cells -= stock_[i].size == class_bytes(size_class) / 8;
     cells = std::min(cells, stock_.size() - stocked_);
     const std::size_t taken =
-        engine_.cells_.take(engine_.memory_, size_class, std::span(stock_).subspan(stocked_, cells));
+        engine_.stocks_.take(engine_.memory_, size_class, std::span(stock_).subspan(stocked_, cells));
     for (std::size_t i = 0; i < taken; ++i) __builtin_prefetch(stock_[stocked_ + i].words, 1);
     stocked_ += taken;
   }
   void give_back() {
     if (given_ == 0) return;
-    engine_.cells_.give(std::span(given_cells_).first(given_));
+    engine_.stocks_.give(std::span(given_cells_).first(given_));
     given_ = 0;
   }
 

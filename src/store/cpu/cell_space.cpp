@@ -66,13 +66,14 @@ Cell CellSpace::take_from_open(unsigned size_class) {
   const std::uint32_t number = open.back();
   Piece& piece = pieces_[number];
   HOLDFAST_ASSERT(piece.open);
-  piece.generation = generation_;
   const std::uint32_t index = piece.free.take();
   if (piece.free.count() == 0) {
     piece.open = false;
     open.pop_back();
   }
-  return cell_of(number, index);
+  const Cell cell = cell_of(number, index);
+  use(cell.location);
+  return cell;
 }
 
 Cell CellSpace::take(const Memory& memory, std::uint64_t words) {
@@ -126,6 +127,8 @@ bool CellSpace::lease_locked(Location location) {
   const std::uint32_t number = group == nullptr ? kNoPiece : piece_of(*group, location);
   if (number == kNoPiece || pieces_[number].free.has(location.cell() % group->cells_in_piece)) return false;
   ++leases_[location.word].times;
+  leased_.store(leases_.size(), std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // before the caller looks whether the cell's item lives
   return true;
 }
 
@@ -140,6 +143,7 @@ void CellSpace::end_lease_locked(Location location) {
   if (--at->second.times != 0) return;
   const bool is_given = at->second.is_given;
   leases_.erase(at);
+  leased_.store(leases_.size(), std::memory_order_release);  // after what the leaser has read
   if (is_given) give_locked(this->at(location));
 }
 
@@ -229,14 +233,13 @@ std::vector<Cell> CellSpace::all_cells(std::uint64_t piece) const {
   return cells;
 }
 
-std::uint64_t CellSpace::next_generation() {
-  const std::lock_guard lock(mutex_);
-  return ++generation_;
-}
-
 std::vector<Cell> CellSpace::cells_of(std::uint64_t piece, std::uint64_t generation) const {
   const std::lock_guard lock(mutex_);
-  return pieces_[piece].used && pieces_[piece].generation >= generation ? all_cells(piece) : std::vector<Cell>();
+  const PieceWord entry = pieces_[piece].entry;
+  const auto is_used = [&] {
+    return group_of(entry.group())->generations[entry.place()].load(std::memory_order_relaxed) >= generation;
+  };
+  return pieces_[piece].used && is_used() ? all_cells(piece) : std::vector<Cell>();
 }
 
 std::vector<Cell> CellSpace::used_cells_of(std::uint64_t number) const {

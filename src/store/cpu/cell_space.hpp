@@ -45,14 +45,27 @@ class CellSpace {
   static constexpr std::size_t kMostLeases = std::size_t{1} << 20;
   bool lease(Location location);
   void end_lease(Location location);
+  /// Asked after items have died, before their cells are used again without `give`. False: all leases have ended, and who leases one of these
+  /// cells from now on finds its item dead.
+  bool may_be_leased() const {
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // as in `lease`
+    return leased_.load(std::memory_order_acquire) != 0;
+  }
   /// The same of many cells.
   struct Wanted {
     Location location;
     bool is_leased = false;
   };
   void lease(std::span<Wanted> cells);
-  /// Cells are taken in generations, from 1 on: begins a new one, and returns its number. No change may run.
-  std::uint64_t next_generation();
+  /// Items are made in generations, from 1 on: begins a new one, and returns its number. No change may run.
+  std::uint64_t next_generation() { return ++generation_; }
+  /// The cell gets an item of this generation. `take` calls it; others, whose cell was taken in an earlier one. Takes no lock.
+  void use(Location location) {
+    const Group& group = *group_of(location.group());
+    std::atomic<std::uint64_t>& last = group.generations[location.cell() / group.cells_in_piece];
+    const std::uint64_t now = generation_.load(std::memory_order_relaxed);
+    if (last.load(std::memory_order_relaxed) != now) last.store(now, std::memory_order_relaxed);
+  }
   std::uint64_t free_pieces() const;
   std::uint64_t pieces_of(unsigned size_class) const;
   /// The heap has so many slabs now.
@@ -64,7 +77,7 @@ class CellSpace {
   std::size_t sweep(unsigned size_class, std::span<Cell> victims);
   /// The cells, free or not, of the piece of the class at which the next sweep begins. Empty: the class has none.
   std::vector<Cell> piece_at_hand(unsigned size_class) const;
-  /// Those of a piece; none if it has no class, or if none was taken from it since that generation began.
+  /// Those of a piece; none if it has no class, or if none was used since that generation began.
   std::vector<Cell> cells_of(std::uint64_t piece, std::uint64_t generation = 0) const;
 
   /// Those that are not free.
@@ -103,11 +116,13 @@ class CellSpace {
         : size_class(its_class),
           cells_in_piece(its_cells_in_piece),
           pieces(kGroupCells / its_cells_in_piece),
+          generations(pieces.size()),
           marks((pieces.size() * its_cells_in_piece + 63) / 64) {}
     const unsigned size_class;
     const std::uint32_t cells_in_piece;
-    std::vector<std::atomic<std::uint32_t>> pieces;         ///< by place
-    mutable std::vector<std::atomic<std::uint64_t>> marks;  ///< a bit for each cell
+    std::vector<std::atomic<std::uint32_t>> pieces;               ///< by place
+    mutable std::vector<std::atomic<std::uint64_t>> generations;  ///< by place: in which a cell was used last
+    mutable std::vector<std::atomic<std::uint64_t>> marks;        ///< a bit for each cell
   };
   static constexpr std::uint32_t kNoPiece = 0;  ///< is a directory
 
@@ -164,7 +179,6 @@ class CellSpace {
     bool used = false;  ///< cells are taken from it, and its locations are valid
     bool open = false;  ///< its class looks for free cells in it
     FreeCells free;
-    std::uint64_t generation = 0;  ///< in which a cell was taken last
   };
   /// Where a sweep of a class is: the cell of the group, in the order of `groups_of_`.
   struct Hand {
@@ -204,15 +218,17 @@ class CellSpace {
 
   heap::View heap_;  ///< `count` is the mutex's
   std::unique_ptr<std::atomic<Group*>[]> groups_;
-  std::vector<std::unique_ptr<Group>> owned_;
+  std::atomic<std::uint64_t> generation_ = 1;
+  alignas(64) std::atomic<std::size_t> leased_ = 0;  ///< size of `leases_`
 
-  mutable threads::BriefMutex mutex_;  // of all that follows
+  // Behind the line that every search reads.
+  alignas(64) mutable threads::BriefMutex mutex_;  // of all that follows
+  std::vector<std::unique_ptr<Group>> owned_;
   std::vector<Piece> pieces_;
   std::array<std::vector<std::uint32_t>, kClasses> open_;       ///< pieces with free cells
   std::array<std::vector<std::uint32_t>, kClasses> groups_of_;  ///< groups of a class
   std::array<std::uint64_t, kClasses> used_{};                  ///< pieces of a class
   std::array<Hand, kClasses> hands_{};
-  std::uint64_t generation_ = 1;
   struct Lease {
     std::uint32_t times = 0;
     bool is_given = false;  ///< free at its end

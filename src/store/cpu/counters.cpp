@@ -40,12 +40,6 @@ std::uint64_t Counters::draw() {
   return number;
 }
 
-Moment Counters::moment() {
-  if (const std::uint64_t planned = planned_.load(std::memory_order_acquire); planned != 0) reaches(planned);
-  return {newest_.load(std::memory_order_acquire), now_.load(std::memory_order_acquire),
-          flushed_.load(std::memory_order_acquire)};
-}
-
 /// In one order with `draw` and with what `flush_all` stores and loads first.
 bool Counters::flushed_since(std::uint64_t flushed) {
   if (flushing_.load()) const std::lock_guard wait(changing_);

@@ -28,7 +28,17 @@ class Counters {
   /// A number larger than all before. It is used only when its reservation is durable.
   std::uint64_t draw();
   std::uint64_t reserved() const { return reserved_.load(std::memory_order_acquire); }
-  Moment moment();
+  Moment moment() {
+    const std::uint64_t newest = this->newest();
+    Moment now = time();
+    now.newest = newest;
+    return now;
+  }
+  /// The same without `newest`.
+  Moment time() {
+    if (const std::uint64_t planned = planned_.load(std::memory_order_acquire); planned != 0) reaches(planned);
+    return {0, now_.load(std::memory_order_acquire), flushed_.load(std::memory_order_acquire)};
+  }
   bool flushed_since(std::uint64_t flushed);
   /// Whether the time has come; then `moment` says so.
   bool reaches(std::uint64_t time);
@@ -72,7 +82,7 @@ class Counters {
   const bool writes_;
   const WallClock clock_;
   const std::function<void()> before_change_;
-  alignas(64) std::atomic<std::uint64_t> newest_;
+  alignas(64) std::atomic<std::uint64_t> newest_;  // every change writes it
   alignas(64) std::atomic<std::uint64_t> reserved_;
   std::atomic<std::uint64_t> now_, flushed_, planned_;
   std::atomic<bool> flushing_ = false, held_ = false;

@@ -16,6 +16,7 @@ Engine::Engine(const Mapped& mapped, const pool::Persist& persist, const EngineO
       counters_(memory_, mapped.record, mapped.writes, options.clock, options.changing),
       index_(options.index, options.other_index, [this](cuckoo::cpu::CpuIndex& index) { rebuild(index); }),
       cells_(mapped.heap),
+      stocks_(cells_),
       slabs_(mapped.heap.count) {
   recover();
 }

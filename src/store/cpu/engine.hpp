@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "store/cpu/cell_space.hpp"
+#include "store/cpu/cell_stocks.hpp"
 #include "store/cpu/claims.hpp"
 #include "store/cpu/counters.hpp"
 #include "store/cpu/engine_index.hpp"
@@ -85,7 +85,10 @@ class Engine {
     return now.newest <= now.flushed ? 0 : std::min(index_.size(), now.newest - now.flushed);
   }
   EngineIndex& index() { return index_; }
-  std::uint64_t free_pieces() const { return cells_.free_pieces(); }
+  std::uint64_t free_pieces() {
+    stocks_.gather();
+    return cells_.free_pieces();
+  }
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
   Change set(const Content& content, Condition condition = Condition::none, std::uint64_t cas = 0);
@@ -239,6 +242,7 @@ class Engine {
     for (unsigned i = 0; i < header.chunks; ++i) use(location_of_chunk(memory_, cell.words, header, i));
   }
   Cell take(std::uint64_t words);
+  Cell take_kept(std::uint64_t words);
   bool grow();
   bool make_space(unsigned size_class);
   std::uint64_t evict_some(std::span<const Cell> cells);
@@ -250,11 +254,13 @@ class Engine {
   Counters counters_;
   EngineIndex index_;
   CellSpace cells_;
+  CellStocks stocks_;
   Claims claims_;
   Recovered recovered_;
   Moment opened_;  ///< what was over then has no entry in the index
   std::vector<std::uint64_t> damaged_pieces_;
   std::atomic<std::uint64_t> slabs_, evicted_ = 0, reclaimed_to_ = 0;
+  std::atomic<bool> is_full_ = false;  ///< the heap could not grow
   std::mutex growing_;
   std::array<std::atomic<std::uint64_t>, kClasses> pressure_{};  ///< items of a class that were evicted lately
 };

@@ -117,7 +117,7 @@ class Engine::Lookup {
   Look look(std::size_t row, std::span<const std::byte> key, const Copy& copy) {
     if (locations_[row] == cuckoo::kNone) return Look::absent;
     Parts parts(*engine_);
-    Moment begun = parts.moment();
+    Moment begun = parts.time();
     begun.newest = begun_.newest;
     const Cell found = engine_->cells_.at({locations_[row]});
     const Key its{key.data(), static_cast<std::uint16_t>(key.size()), hashes_[row]};

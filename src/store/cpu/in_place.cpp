@@ -31,6 +31,7 @@ std::vector<std::span<std::byte>> Engine::pieces_of(const NewItem& item) {
 
 Change Engine::commit(NewItem item, std::span<const std::uint64_t> sums) {
   Parts parts(*this);
+  cells_.use(item.cell.location);
   if (sums.empty()) {
     sum_item(parts, item);
   } else if (item.header.chunks == 0) {

@@ -68,9 +68,10 @@ class Engine::Parts {
   Cell at(Location location) const { return engine_.cells_.at(location); }
   std::uint64_t chunk_words() const { return engine_.chunk_words(); }
   Cell take(std::uint64_t words) { return engine_.take(words); }
-  void give(const Cell& cell) { engine_.cells_.give(cell); }
+  void give(const Cell& cell) { engine_.stocks_.give(cell); }
   std::uint64_t draw() { return engine_.counters_.draw(); }
   Moment moment() { return engine_.counters_.moment(); }
+  Moment time() { return engine_.counters_.time(); }
   bool flushed_since(std::uint64_t flushed) { return engine_.counters_.flushed_since(flushed); }
   bool reaches(std::uint64_t time) { return engine_.counters_.reaches(time); }
 

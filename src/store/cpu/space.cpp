@@ -28,18 +28,26 @@ Cell Engine::take(std::uint64_t words) {
   const unsigned size_class = class_of(8 * words);
   if (size_class == kClasses) return {};
   for (;;) {  // ends: there is a cell each time, unless other threads take what this one freed
-    const Cell cell = cells_.take(memory_, words);
-    if (!cell.none() || (!grow() && !make_space(size_class))) return cell;
+    Cell cell = stocks_.take(memory_, words);
+    if (cell.none() && !is_full_.load(std::memory_order_relaxed)) cell = take_kept(words);
+    if (!cell.none()) return cell;
+    if (!grow() && !make_space(size_class)) return take_kept(words);
   }
+}
+
+/// As if no thread kept cells.
+Cell Engine::take_kept(std::uint64_t words) {
+  stocks_.gather();
+  return stocks_.take(memory_, words);
 }
 
 /// True: there are more pieces than before.
 bool Engine::grow() {
-  if (!options_.grow) return false;
   const std::uint64_t before = slabs_.load(std::memory_order_acquire);
   const std::lock_guard lock(growing_);
   if (slabs_.load(std::memory_order_relaxed) != before) return true;  // another thread was first
-  const std::uint64_t slabs = options_.grow();
+  const std::uint64_t slabs = options_.grow ? options_.grow() : before;
+  is_full_.store(slabs == before, std::memory_order_relaxed);
   if (slabs == before) return false;
   cells_.extend(slabs);
   slabs_.store(slabs, std::memory_order_release);
@@ -96,6 +104,9 @@ bool Engine::make_space(unsigned size_class) {
   const std::uint64_t a_piece = mapped_.heap.slab_bytes() / class_bytes(size_class);
   const std::uint64_t lost = pressure_[size_class].load(std::memory_order_relaxed);
   if (pieces == 0 || lost >= a_piece) {
+    const std::uint64_t unused = cells_.free_pieces();
+    stocks_.gather();
+    if (cells_.free_pieces() > unused) return true;
     const unsigned other = class_with_least_pressure(size_class);
     bool moves = other != kClasses;
     if (moves && pieces != 0) {
@@ -105,7 +116,10 @@ bool Engine::make_space(unsigned size_class) {
       moves = others < own / 2;
     }
     for (auto& pressure : pressure_) pressure.store(pressure.load(std::memory_order_relaxed) / 2);
-    if (moves && evict_some(cells_.piece_at_hand(other)) != 0) return true;
+    if (moves && evict_some(cells_.piece_at_hand(other)) != 0) {
+      stocks_.gather();  // that the piece is without cells in use
+      return true;
+    }
     if (pieces == 0) return moves;
   }
   std::array<Cell, kVictims> victims;

@@ -126,6 +126,7 @@ class ModelParts {
   void give(const Cell& cell);
   std::uint64_t draw();
   Moment moment();
+  Moment time() { return moment(); }
   bool reaches(std::uint64_t time);
   bool flushed_since(std::uint64_t flushed);
   void flush_all();

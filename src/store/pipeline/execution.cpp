@@ -155,7 +155,7 @@ void Execution::execute_together(Engine& engine, std::span<const Item> items) {
     StoreAnswer& its = open[i].batch->rows_[open[i].row].answer;
     its.number = number;
     its.status = status_of(change);
-    shows(*open[i].batch, engine.newest());
+    shows(*open[i].batch, newest(engine));
   };
   const auto single = [&](std::size_t i) {
     const StoreRequest& request = request_of(open[i]);
@@ -185,7 +185,7 @@ Look Execution::read(Engine& engine, const Item& item, const LookAt& look) {
   if (found != Look::found) {
     batch.used_ = row.value_at;
     row = {};
-    number = engine.newest();
+    number = newest(engine);
   }
   if (found != Look::again) shows(batch, number);
   return found;
@@ -208,7 +208,12 @@ void Execution::change(Engine& engine, Engine::Group& group, std::size_t at, con
     default: change = group.set(at, content_of(request), condition_of(request.op), request.number);
   }
   answer.status = status_of(change);
-  shows(*item.batch, engine.newest());
+  shows(*item.batch, newest(engine));
+}
+
+/// Up to which number an answer shows changes, if that matters: every change writes the engine's.
+std::uint64_t Execution::newest(const Engine& engine) const {
+  return shared_.durability != nullptr ? engine.newest() : 0;
 }
 
 /// An answer of the batch shows changes up to this number.

@@ -45,6 +45,7 @@ class Execution {
   template <class LookAt>
   cpu::Look read(cpu::Engine& engine, const Item& item, const LookAt& look);
   void change(cpu::Engine& engine, cpu::Engine::Group& group, std::size_t at, const Item& item);
+  std::uint64_t newest(const cpu::Engine& engine) const;
   void shows(StoreBatch& batch, std::uint64_t number);
   void ended(const Item& item);
 

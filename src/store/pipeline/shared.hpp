@@ -18,7 +18,7 @@ struct Shared {
   const bool is_staged;
   std::chrono::nanoseconds cycle{};  ///< staged: how long one lasts
   std::atomic<bool> closing = false;
-  std::atomic<std::uint64_t> cycles = 0;  ///< staged: of all callers
+  alignas(64) std::atomic<std::uint64_t> cycles = 0;  ///< staged: of all callers
 };
 
 /// A request of a batch that was taken from its queue.

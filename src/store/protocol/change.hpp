@@ -60,6 +60,7 @@ concept Parts = requires(P parts, Key key, Cell cell, Location location, std::ui
     parts.draw()
     } -> std::convertible_to<std::uint64_t>;          ///< a sequence number larger than all before; never one twice
   { parts.moment() } -> std::convertible_to<Moment>;  ///< now
+  { parts.time() } -> std::convertible_to<Moment>;    ///< the same without `newest`, which every change writes
   {
     parts.reaches(words)
     } -> std::convertible_to<bool>;  ///< whether that time, in milliseconds since 1970, has come: then `moment` says so
@@ -146,7 +147,7 @@ HOLDFAST_BOTH Current current(P& parts, const Key& key) {
   for (
       ;
       ;) {  // each round but the last follows a change of another key with this signature, or the end of the item's time
-    const Moment moment = parts.moment();
+    const Moment moment = parts.time();
     if (find_current(parts, key, moment, parts.candidates(key), found)) return found;
   }
 }

@@ -91,7 +91,7 @@ template <PartsTogether P>
 HOLDFAST_BOTH Current current_in(P& parts, const Key& key, const Cell& cell) {
   Current found;
   for (;;) {  // ends: each round but the last meets the end of the item's time
-    const Moment moment = parts.moment();
+    const Moment moment = parts.time();
     std::remove_cvref_t<decltype(parts.looked_up(0))> its;
     its.size = cell.none() ? 0 : 1;
     its.cells[0] = cell;
@@ -157,7 +157,7 @@ HOLDFAST_BOTH void change_together(P& parts, std::span<Row> rows, const Decide& 
     if (rows[i].role == Role::puts) begin_put(parts, rows[i].key, rows[i].draft, decide_row(i));
   }
   ClaimsTogether<P> claims(parts, rows);
-  const Moment moment = parts.moment();
+  const Moment moment = parts.time();
   parts.look_up(rows);
   Cell named, now;  // what the index names for the key, and what it has
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -170,5 +170,25 @@ TEST_F(StoreInPlace, LeasesBesideChanges) {
   EXPECT_TRUE(store.check().errors.empty());
 }
 
+/// The key's item is replaced, behind the visit, by one whose memory was reserved before the visit began.
+TEST_F(StoreInPlace, AVisitSeesWhatWasReservedBefore) {
+  Store store = make();
+  for (int i = 0; i < 100; ++i) store.set("key " + std::to_string(i), std::string(100'000, 'v'));
+  store.set("key", "old");
+  StoreReservation reserved = store.reserve(rows_of(strings({"key"})), std::vector<std::uint64_t>{2'000'000});
+  StoreScan scan;
+  int seen = 0;
+  const auto look = [&](std::string_view key, const StoreItem&) {
+    seen += key == "key";
+    return true;
+  };
+  ASSERT_TRUE(store.visit_some(scan, look));
+  ASSERT_EQ(seen, 0) << "the first piece is a directory";
+  ASSERT_EQ(reserved.commit(0), StoreStatus::updated);
+  while (store.visit_some(scan, look)) {
+  }
+  EXPECT_EQ(seen, 1);
+}
+
 }  // namespace
 }  // namespace holdfast
