@@ -95,7 +95,9 @@ TEST_P(CellStocksTest, KeptCellsAreUsedWhereMemoryIsLacking) {
     const std::string large(1'000'000, 'v');  // two in a piece
     for (int i = 0; i < 12; ++i) ASSERT_EQ(set(engine, "large" + std::to_string(i), large), Change::inserted) << i;
     EXPECT_EQ(engine.evicted(), 0u);
-    if (!evicts) EXPECT_EQ(set(engine, "one more", large), Change::no_space);
+    if (!evicts) {
+      EXPECT_EQ(set(engine, "one more", large), Change::no_space);
+    }
   }
 }
 
