@@ -1,12 +1,16 @@
-// combined.hpp: single calls of several threads at once, which one of them executes together: an index on a GPU answers many keys in the time of one.
+// combined.hpp: calls of several threads at once, which one of them executes together: an index on a GPU answers many keys in the time of one.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "core/both.hpp"
@@ -24,17 +28,31 @@ class Combined {
     Waiting mine{&call};
     std::unique_lock lock(mutex_);
     waiting_.push_back(&mine);
-    if (is_busy_) changed_.wait(lock, [&] { return mine.is_done || mine.leads; });
-    if (!mine.is_done) lead(lock, execute);
+    if (is_busy_) wait(mine, lock);
+    if (!mine.is(State::done)) lead(lock, execute);
     if (mine.error) std::rethrow_exception(mine.error);
   }
 
  private:
+  enum class State : std::uint8_t { waits, leads, done };
   struct Waiting {
     const Call* call = nullptr;
-    bool is_done = false, leads = false;
     std::exception_ptr error = nullptr;
+    std::atomic<State> state = State::waits;
+
+    bool is(State its) const { return state.load(std::memory_order_acquire) == its; }
   };
+
+  /// A batch of a GPU takes about as long as it takes to wake a thread that sleeps.
+  static constexpr auto kAwake = std::chrono::microseconds(200);
+  void wait(const Waiting& mine, std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    const auto until = std::chrono::steady_clock::now() + kAwake;
+    while (mine.is(State::waits) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    if (mine.is(State::done)) return;
+    lock.lock();
+    changed_.wait(lock, [&] { return !mine.is(State::waits); });
+  }
 
   template <class Execute>
   void lead(std::unique_lock<std::mutex>& lock, const Execute& execute) {
@@ -52,11 +70,11 @@ class Combined {
     lock.lock();
     for (Waiting* each : executed_) {
       each->error = error;
-      each->is_done = true;
+      each->state.store(State::done, std::memory_order_release);
     }
     executed_.clear();
     is_busy_ = !waiting_.empty();
-    if (is_busy_) waiting_.front()->leads = true;
+    if (is_busy_) waiting_.front()->state.store(State::leads, std::memory_order_release);
     changed_.notify_all();
   }
 

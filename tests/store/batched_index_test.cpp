@@ -63,6 +63,7 @@ class BatchedIndex : public testing::Test {
     StandIn::calls_left = -1;
     StandIn::most_entries = ~std::uint64_t{0};
     StandIn::calls = StandIn::rows = 0;
+    StandIn::pause_us = 0;
   }
 };
 
@@ -432,6 +433,30 @@ TEST_F(BatchedIndex, ThreadsSeeTheirChanges) {
   Engine engine(mapped(heap), {}, options());
   change_while_it_fails(engine, -1, 300);
   EXPECT_EQ(engine.index().failure(), "");
+}
+
+TEST_F(BatchedIndex, ExchangesOfThreadsThatWaitAreOneBatch) {
+  constexpr unsigned kThreads = 4, kTimes = 10, kRows = 20;
+  Heap heap(8);
+  Engine engine(mapped(heap), {}, options());
+  StandIn::pause_us = 3000;
+  StandIn::calls = StandIn::rows = 0;
+  std::vector<std::jthread> threads;
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      std::vector<std::string> texts;
+      for (unsigned i = 0; i < kRows; ++i) texts.push_back(std::to_string(thread) + " " + std::to_string(i));
+      const Strings keys(texts);
+      for (unsigned time = 0; time < kTimes; ++time) {
+        const Change expected = time == 0 ? Change::inserted : Change::replaced;
+        EXPECT_EQ(set_rows_of_engine(engine, keys, keys), std::vector<Change>(kRows, expected));
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(StandIn::rows, 2 * kThreads * kTimes * kRows) << "a search and an exchange of each";
+  EXPECT_LT(StandIn::calls, 2 * kThreads * kTimes - kTimes / 2);
+  EXPECT_EQ(engine.size(), kThreads * kRows);
 }
 
 TEST_F(BatchedIndex, TheCpuTakesThePlaceOfAnIndexThatFails) {

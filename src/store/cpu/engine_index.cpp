@@ -140,9 +140,35 @@ cuckoo::Outcome EngineIndex::exchange_again(cuckoo::Hash hash, cuckoo::Location 
   return outcome == cuckoo::Outcome::no_cell ? outcome : done;
 }
 
+/// Calls of several threads as one batch. Their rows are of different keys, since the threads hold the claims.
+void EngineIndex::exchange_all(cuckoo::AnyIndex& index, std::span<const Exchanges* const> calls) {
+  if (calls.size() == 1) {
+    const Exchanges& one = *calls.front();
+    return index.exchange(one.hashes, one.old, one.locations, one.outcomes);
+  }
+  std::vector<cuckoo::Hash> hashes;
+  std::vector<cuckoo::Location> old, locations;
+  for (const Exchanges* one : calls) {
+    hashes.insert(hashes.end(), one->hashes.begin(), one->hashes.end());
+    old.insert(old.end(), one->old.begin(), one->old.end());
+    locations.insert(locations.end(), one->locations.begin(), one->locations.end());
+  }
+  std::vector<cuckoo::Outcome> outcomes(hashes.size());
+  index.exchange(hashes, old, locations, outcomes);
+  std::span<const cuckoo::Outcome> left = outcomes;
+  for (const Exchanges* one : calls) {
+    std::ranges::copy(left.first(one->outcomes.size()), one->outcomes.begin());
+    left = left.subspan(one->outcomes.size());
+  }
+}
+
 void EngineIndex::exchange_otherwise(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> old,
                                      std::span<const cuckoo::Location> locations, std::span<cuckoo::Outcome> outcomes) {
-  if (by_other([&](cuckoo::AnyIndex& index) { index.exchange(hashes, old, locations, outcomes); })) {
+  const auto exchange = [&](cuckoo::AnyIndex& index) {
+    exchanges_.run({hashes, old, locations, outcomes},
+                   [&](std::span<const Exchanges* const> calls) { exchange_all(index, calls); });
+  };
+  if (by_other(exchange)) {
     if (is_filling() || std::find(outcomes.begin(), outcomes.end(), cuckoo::Outcome::no_cell) == outcomes.end()) return;
     fall_back("it has no memory for more entries");
   }

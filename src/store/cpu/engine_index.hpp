@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "store/combined.hpp"
 #include "structures/cuckoo/any_index.hpp"
 #include "structures/cuckoo/cpu/cpu_index.hpp"
 
@@ -97,6 +98,12 @@ class EngineIndex {
                           std::span<const cuckoo::Location> locations, std::span<cuckoo::Outcome> outcomes);
   void erase_otherwise(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> locations,
                        std::span<cuckoo::Outcome> outcomes);
+  struct Exchanges {
+    std::span<const cuckoo::Hash> hashes;
+    std::span<const cuckoo::Location> old, locations;
+    std::span<cuckoo::Outcome> outcomes;
+  };
+  static void exchange_all(cuckoo::AnyIndex& index, std::span<const Exchanges* const> calls);
   cuckoo::Outcome exchange_again(cuckoo::Hash hash, cuckoo::Location old, cuckoo::Location next);
 
   const cuckoo::cpu::CpuOptions options_;
@@ -107,6 +114,7 @@ class EngineIndex {
   std::unique_ptr<cuckoo::AnyIndex> other_;   ///< stays when it has failed: threads may be in it
   std::shared_mutex gate_;                    ///< shared by uses of `other_`, alone for what replaces it
   std::string failure_;                       ///< behind the gate
+  Combined<Exchanges> exchanges_;             ///< by `other_`, which executes one batch of changes at a time
 };
 
 }  // namespace holdfast::store::cpu

@@ -49,7 +49,6 @@ class Engine::Together {
     for (std::size_t i = 0; i < size; ++i) waiting[i] = static_cast<std::uint32_t>(i);
     while (!waiting.empty()) {  // ends: each round executes the first of those that wait
       collect(waiting, ask, end);
-      read_all(ask, read);
       for (const std::uint32_t number : singles_) single(number);
       change(ask, end, read);
     }
@@ -171,8 +170,7 @@ class Engine::Together {
   /// In which part of a round a row is executed.
   enum class Part : std::uint8_t {
     none,      ///< it waits for the next round
-    reads,     ///< first
-    singles,   ///< then
+    singles,   ///< first
     together,  ///< then
   };
   /// Rows of a claim keep their order.
@@ -186,7 +184,6 @@ class Engine::Together {
     }
     if (is_single) waits = marks_.round;  // what comes behind it
     if (is_single) return Part::singles;
-    if (kind == Ask::Kind::read && !has_changes) return Part::reads;
     changed = marks_.round;
     return Part::together;
   }
@@ -195,7 +192,6 @@ class Engine::Together {
   template <class AskOf, class End>
   void collect(std::vector<std::uint32_t>& waiting, const AskOf& ask, const End& end) {
     members_.clear();
-    reads_.clear();
     singles_.clear();
     full_ = false;
     ++marks_.round;
@@ -213,8 +209,8 @@ class Engine::Together {
         continue;
       }
       ++size;
-      if (part != Part::together) {
-        (part == Part::reads ? reads_ : singles_).push_back(number);
+      if (part == Part::singles) {
+        singles_.push_back(number);
         continue;
       }
       Member member{number, {}};
@@ -234,18 +230,6 @@ class Engine::Together {
   bool take_cells(const Ask& ask, store::Row& row) {
     row.draft.item = engine_.begin_item(parts_, ask.kind == Ask::Kind::set ? ask.content : counted(ask.content));
     return !row.draft.item.cell.none();
-  }
-
-  template <class AskOf, class Read>
-  void read_all(const AskOf& ask, const Read& read) {
-    if (reads_.empty()) return;
-    keys_.clear();
-    for (const std::uint32_t number : reads_) {
-      const Content content = ask(number).content;
-      keys_.emplace_back(content.key, content.key_bytes);
-    }
-    lookup_.look_up(engine_, keys_, keys_.size());
-    lookup_.run(keys_, [&](std::size_t i, const auto& look) { return read(reads_[i], look); });
   }
 
   /// Those of a key are neighbours, in their order.
@@ -331,9 +315,7 @@ class Engine::Together {
   Marks& marks_;
   bool full_ = false;
   std::vector<Member> members_;
-  std::vector<std::uint32_t> reads_, singles_;
-  std::vector<std::span<const std::byte>> keys_;  ///< of `reads_`
-  Lookup lookup_;
+  std::vector<std::uint32_t> singles_;
   std::vector<std::uint32_t> order_;  ///< members
   std::vector<store::Row> rows_;
   std::vector<std::uint64_t> numbers_;

@@ -100,11 +100,12 @@ void CudaIndex::candidates_on(cudaStream_t stream, const Hash* hashes, Candidate
 }
 
 void CudaIndex::exchange_on(cudaStream_t stream, const Hash* hashes, const Location* old, const Location* locations,
-                            Outcome* outcomes, std::uint64_t rows) {
+                            Outcome* outcomes, std::uint64_t rows, bool inserts) {
   require_rows(rows);
   enqueue_change(stream, [&] {
     const Exchange batch{
-        hashes, old, locations, outcomes, left_.at_least(std::max<std::uint64_t>(rows, LinkStage::kPieceRows)), rows};
+        hashes, old,    locations, outcomes, left_.at_least(std::max<std::uint64_t>(rows, LinkStage::kPieceRows)),
+        rows,   inserts};
     enqueue_exchange(index(), options_.overlaps, batch, counters_.data(), stream);
   });
 }
@@ -203,8 +204,10 @@ std::vector<std::size_t> CudaIndex::exchange_once(const Rows& rows, std::span<Ou
         Outcome* const done = piece.take<Outcome>(size);
         const Hash* const hashes = piece.put(rows.hashes.subspan(from, size));
         const Location* const locations = piece.put(rows.locations.subspan(from, size));
-        const Location* const old = rows.old.empty() ? nullptr : piece.put(rows.old.subspan(from, size));
-        exchange_on(stream, hashes, old, locations, done, size);
+        const auto its_old = rows.old.empty() ? rows.old : rows.old.subspan(from, size);
+        const bool inserts = its_old.empty() || std::ranges::find(its_old, kNone) != its_old.end();
+        const Location* const old = its_old.empty() ? nullptr : piece.put(its_old);
+        exchange_on(stream, hashes, old, locations, done, size, inserts);
       },
       [&](LinkPiece& piece, std::size_t from, std::size_t size) {
         std::copy_n(piece.take<Outcome>(size), size, outcomes.data() + from);

@@ -62,9 +62,10 @@ class CudaIndex {
 
   void search_on(cudaStream_t stream, const Hash* hashes, Location* locations, std::uint64_t rows) const;
   void candidates_on(cudaStream_t stream, const Hash* hashes, Candidates* lists, std::uint64_t rows) const;
-  /// `old` may be null: all rows insert. Does not grow: a row without a cell has the outcome `no_cell`. `reserve` goes before.
+  /// `old` may be null: all rows insert. Does not grow: a row without a cell has the outcome `no_cell`. `reserve` goes before. `inserts`: some
+  /// row may, false saves a launch.
   void exchange_on(cudaStream_t stream, const Hash* hashes, const Location* old, const Location* locations,
-                   Outcome* outcomes, std::uint64_t rows);
+                   Outcome* outcomes, std::uint64_t rows, bool inserts = true);
   void erase_on(cudaStream_t stream, const Hash* hashes, const Location* locations, Outcome* outcomes,
                 std::uint64_t rows);
 

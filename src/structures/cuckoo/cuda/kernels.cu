@@ -191,10 +191,11 @@ void enqueue_exchange(const DeviceIndex& index, bool overlaps, const Exchange& b
                       cudaStream_t stream) {
   constexpr const char* kDoing = "changing the index";
   if (batch.rows == 0) return;
-  gpu::check(cudaMemsetAsync(&counters->left, 0, sizeof counters->left, stream), kDoing);
+  if (batch.inserts) gpu::check(cudaMemsetAsync(&counters->left, 0, sizeof counters->left, stream), kDoing);
   with_memory<Beside::searches, Beside::nothing>(overlaps, [&]<class Memory>(Memory*) {
     launch(batch.rows, stream, kDoing, exchange_kernel<Memory>, index, batch, counters);
   });
+  if (!batch.inserts) return;
   with_memory<Beside::searches, Beside::moves>(overlaps, [&]<class Memory>(Memory*) {
     auto* const kernel = displace_kernel<Memory>;
     kernel<<<gpu::blocks_for(kernel, batch.rows), kThreads, 0, stream>>>(index, batch, counters);

@@ -31,6 +31,7 @@ struct Exchange {
   Outcome* outcomes;
   std::uint32_t* left;  ///< workspace: a word per row
   std::uint64_t rows;
+  bool inserts = true;  ///< false: no row does
 };
 
 /// `overlaps`, here and below: searches run beside a changing batch.
@@ -38,7 +39,7 @@ void enqueue_search(const DeviceIndex& index, bool overlaps, const Hash* hashes,
                     std::uint64_t rows, cudaStream_t stream);
 void enqueue_candidates(const DeviceIndex& index, const Hash* hashes, Candidates* lists, std::uint64_t rows,
                         cudaStream_t stream);
-/// Two kernels: the first replaces, and inserts where a bucket of the key has an empty cell; the second moves entries for the others.
+/// Two kernels: the first replaces, and inserts where a bucket of the key has an empty cell; the second, if rows insert, moves entries for the others.
 void enqueue_exchange(const DeviceIndex& index, bool overlaps, const Exchange& batch, Counters* counters,
                       cudaStream_t stream);
 void enqueue_erase(const DeviceIndex& index, bool overlaps, const Hash* hashes, const Location* locations,
