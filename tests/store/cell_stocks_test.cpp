@@ -53,7 +53,9 @@ class CellStocksTest : public EngineTest {
     const auto is_same = [&] { return cell.words[0] == tag && cell.words[cell.size - 1] == tag; };
     ASSERT_TRUE(is_same()) << "another thread has the cell";
     const bool leases = random() % 16 == 0;
-    if (leases) ASSERT_TRUE(space_.lease(cell.location));
+    if (leases) {
+      ASSERT_TRUE(space_.lease(cell.location));
+    }
     stocks_.give(cell);
     if (!leases) return;
     std::array<Cell, 8> others;
