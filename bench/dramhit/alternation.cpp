@@ -2,6 +2,7 @@
 #include "dramhit/alternation.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace holdfast::bench::dramhit {
 namespace {
@@ -59,8 +60,11 @@ Alternation::Alternation(const std::vector<std::string>& names, std::uint64_t it
 
 void Alternation::fill(Figures& figures) { ask(Ask::put_new, part_ * kRounds, figures); }
 
-void Alternation::ask(Ask kind, std::uint64_t operations, Figures& figures) {
-  progress(name_of(kind));
+void Alternation::ask(Ask kind, std::uint64_t operations, Figures& figures, const Manner& manner) {
+  const std::string what = name_of(kind) + std::string(manner.theta != 0 ? "_zipfian" : "");
+  progress(what);
+  std::optional<Distribution> zipfian;
+  if (manner.theta != 0) zipfian.emplace(Popularity::zipfian, part_ * kRounds, manner.theta);
   std::map<std::string, Sum> sums;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> before;
   for (const Table& table : tables_) before.emplace_back(table.subject->lines(), table.subject->operations());
@@ -72,13 +76,15 @@ void Alternation::ask(Ask kind, std::uint64_t operations, Figures& figures) {
     asked.items = part_ * kRounds;
     asked.first = part_ * round;
     asked.seed = ++seeds_;
+    asked.distribution = zipfian ? &*zipfian : nullptr;
     if (limit_ != nullptr) {
-      sums[name_of(kind) + std::string("_limit")].add(static_cast<double>(each), limit_->measure(changes, each));
+      sums[what + "_limit"].add(static_cast<double>(each), limit_->measure(changes, each));
     }
     for (const Table& table : tables_) {
-      asked.silent = changes && table.subject->is_silent();
+      if (kind == Ask::upsert && !table.subject->adds()) continue;
+      asked.silent = changes && (manner.silent || table.subject->is_silent());
       const Measured measured = dramhit::ask(*table.subject, asked, each, setup_.threads, kRows);
-      Sum& sum = sums[table.name + "_" + name_of(kind)];
+      Sum& sum = sums[table.name + "_" + what];
       sum.add(static_cast<double>(each), measured.mops);
       for (const auto& [counter, count] : measured.counted) sum.counted[counter] += count / kRounds;
     }
@@ -91,7 +97,7 @@ void Alternation::ask(Ask kind, std::uint64_t operations, Figures& figures) {
     const std::uint64_t done = tables_[i].subject->operations() - before[i].second;
     if (done == 0) continue;
     const auto lines = static_cast<double>(tables_[i].subject->lines() - before[i].first);
-    figures[tables_[i].name + "_" + name_of(kind) + "_lines"].push_back(lines / static_cast<double>(done));
+    figures[tables_[i].name + "_" + what + "_lines"].push_back(lines / static_cast<double>(done));
   }
 }
 

@@ -31,6 +31,12 @@ class Limit {
   unsigned depth_[2] = {};  ///< by `changes`; 0: not known yet
 };
 
+/// How an operation is asked for.
+struct Manner {
+  double theta = 0;     ///< of a zipfian distribution, and the figures' names end with `_zipfian`; 0: uniform
+  bool silent = false;  ///< changes give no answers, of any table
+};
+
 /// Tables of the same items, each made empty.
 class Alternation {
  public:
@@ -40,8 +46,9 @@ class Alternation {
   /// Puts all items into all tables, an eighth in a turn.
   void fill(Figures& figures);
   /// So many operations of each table, an eighth in a turn. Figures are called after the table and the operation, as `dramhit_get`,
-  /// and `dramhit_get_lines` for lines looked at each; likewise what the processor counted; the memory's is `get_limit`.
-  void ask(Ask kind, std::uint64_t operations, Figures& figures);
+  /// and `dramhit_get_lines` for lines looked at each; likewise what the processor counted; the memory's is `get_limit`. Tables that do not add
+  /// have no figures of `upsert`.
+  void ask(Ask kind, std::uint64_t operations, Figures& figures, const Manner& manner = {});
 
  private:
   struct Table {

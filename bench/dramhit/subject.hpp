@@ -40,6 +40,7 @@ class Subject {
   virtual std::uint64_t lines() const { return 0; }       ///< looked at so far, where it is counted
   virtual std::uint64_t operations() const { return 0; }  ///< likewise
   virtual bool is_silent() const { return false; }        ///< changes give no answers
+  virtual bool adds() const { return true; }              ///< it has upsert
   /// Of `threads` in all, those that may ask for changes: the others own partitions.
   virtual unsigned changers(unsigned threads) const { return threads; }
 };

@@ -14,6 +14,8 @@ ASKED = {
     "upsert": "upsert",
 }
 """What a study asks, by the names of its figures."""
+ADDED = {"upsert": "add, without answers", "upsert_zipfian": "add, without answers, zipfian 1.09"}
+"""The study of published code asks these in place of `upsert`."""
 
 
 def words(name: str) -> str:
@@ -65,12 +67,16 @@ def peers(content: Json) -> str:
 
 
 def originals(content: Json) -> str:
-    """Each operation on ours and on the published code of other tables."""
+    """Each operation on ours and on the published code of other tables, of which some do not add."""
     mops, names = content["results"]["mops"], [peer["name"] for peer in content["parameters"]["peers"]]
+
+    def figure(name: str, digits: int) -> str:
+        return spread_text(mops[name], digits) if name in mops else "–"
+
     rows = [
-        [text, *(spread_text(mops[f"{who}_{name}"]) for who in ("dramhit", *names)),
-         *(spread_text(mops[f"{name}_over_{peer}"], 2) for peer in names)]
-        for name, text in ASKED.items() if f"dramhit_{name}" in mops
+        [text, *(figure(f"{who}_{name}", 1) for who in ("dramhit", *names)),
+         *(figure(f"{name}_over_{peer}", 2) for peer in names)]
+        for name, text in (ASKED | ADDED).items() if f"dramhit_{name}" in mops
     ]  # fmt: skip
     return grid(["M operations/s", "MemoryTable", *names, *(f"over {peer}" for peer in names)], rows)
 

@@ -16,7 +16,8 @@ class VolatileCaller final : public Caller {
 
   void run(Round& round) override {
     if (round.op != Op::find) {
-      original_.put(caller_, round.keys.data(), round.values.data(), round.size);
+      const auto change = round.op == Op::accumulate ? original_.add : original_.put;
+      change(caller_, round.keys.data(), round.values.data(), round.size);
       return;
     }
     found_.assign(round.size, 0);
@@ -40,6 +41,7 @@ class VolatileSubject final : public Subject {
   ~VolatileSubject() override { original_.destroy(table_); }
   std::unique_ptr<Caller> caller(bool) override { return std::make_unique<VolatileCaller>(original_, table_); }
   bool is_silent() const override { return true; }
+  bool adds() const override { return original_.add != nullptr; }
 
  private:
   const HoldfastVolatile& original_;

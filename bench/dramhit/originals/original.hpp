@@ -23,6 +23,8 @@ struct HoldfastVolatile {
   void (*put)(void* caller, const std::uint64_t* keys, const std::uint64_t* values, std::size_t count);
   /// Sets found[i] to 1 and values[i] for keys that are there; the others stay as they are.
   void (*get)(void* caller, const std::uint64_t* keys, std::uint64_t* values, unsigned char* found, std::size_t count);
+  /// Adds values[i] to the values of keys that are there; all are done when it returns. Null: the table has no such operation.
+  void (*add)(void* caller, const std::uint64_t* keys, const std::uint64_t* values, std::size_t count);
 };
 
 /// The only symbol that a library must export.

@@ -24,10 +24,12 @@ Json study_volatile_originals(const Setup& setup) {
     Alternation alternation(names, setup.peer_items, setup);
     alternation.fill(figures);
     for (const Ask kind : {Ask::get, Ask::absent, Ask::put}) alternation.ask(kind, setup.operations, figures);
+    for (const double theta : {0.0, 1.09}) alternation.ask(Ask::upsert, setup.operations, figures, {theta, true});
   }
   for (std::size_t i = 1; i < names.size(); ++i) {
-    for (const std::string what : {"put_new", "get", "absent", "put"}) {
-      ratio(figures, what + "_over_" + names[i], "dramhit_" + what, names[i] + "_" + what);
+    for (const std::string what : {"put_new", "get", "absent", "put", "upsert", "upsert_zipfian"}) {
+      if (figures.contains(names[i] + "_" + what))
+        ratio(figures, what + "_over_" + names[i], "dramhit_" + what, names[i] + "_" + what);
     }
   }
   return {{"items", setup.peer_items}, {"threads", setup.threads}, {"peers", peers}, {"mops", spreads(figures)}};

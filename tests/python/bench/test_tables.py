@@ -142,11 +142,13 @@ def test_operations_beside_peers() -> None:
 def test_operations_beside_published_code() -> None:
     asked = ("put_new", "get")
     mops = {f"{name}_{what}": spread(10 + i) for i, name in enumerate(("dramhit", "Theirs")) for what in asked}
+    mops["dramhit_upsert_zipfian"] = spread(20)
     mops |= {f"{what}_over_Theirs": spread(1.5) for what in asked}
     made = results.result("dramhit-originals", {"peers": [{"name": "Theirs"}]}, {"mops": mops}, layers=())
     table = dramhit_tables.TABLES["memory-originals"](made)
     assert table.splitlines()[0] == "| M operations/s | MemoryTable | Theirs | over Theirs |"
     assert rows_of(table)[1] == ["get", "10.0 (9.0–11.0)", "11.0 (9.9–12.1)", "1.50 (1.35–1.65)"]
+    assert rows_of(table)[2] == ["add, without answers, zipfian 1.09", "20.0 (18.0–22.0)", "–", "–"]
 
 
 def test_rows_and_figures() -> None:
