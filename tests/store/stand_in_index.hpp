@@ -79,11 +79,12 @@ class StandInIndex final : public cuckoo::AnyIndex {
   /// `task(from, rows)` executes rows. A call that fails has executed half of its rows, whose results are lost.
   template <class Task>
   void run(std::size_t rows, const Task& task) const {
+    // Outside of the lock: threads that wait for one may overtake each other for long.
+    if (StandIn::pause_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(StandIn::pause_us));
     const std::lock_guard lock(mutex_);
     if (!failed_ && StandIn::calls_left >= 0) failed_ = StandIn::calls_left.fetch_sub(1) == 0;
     const std::uint64_t number = StandIn::calls.fetch_add(1);
     StandIn::rows += rows;
-    if (StandIn::pause_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(StandIn::pause_us));
     task(std::size_t{0}, failed_ ? (rows + number % 2) / 2 : rows);
     if (failed_) throw DeviceError("the GPU was lost");
   }

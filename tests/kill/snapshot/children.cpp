@@ -140,13 +140,13 @@ class WholeWriter : public Writer {
   }
 
   void change_store(std::uint64_t step) {
-    Strings keys, values;
+    holdfast::Strings keys, values;
     for (std::uint64_t key = 0; key < kWholeKeys; ++key) {
       const WholeValue value = stored_at(step, key);
       keys.add(std::to_string(key));
       values.add({reinterpret_cast<const char*>(value.data()), sizeof value});
     }
-    const auto rows = [](const Strings& strings) {
+    const auto rows = [](const holdfast::Strings& strings) {
       return StoreRows{strings.bytes(), strings.offsets(), strings.size()};
     };
     run(WholeCall::store, ours_.store, step, [&] { its_.store->set(rows(keys), rows(values)); });
