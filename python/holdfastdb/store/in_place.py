@@ -70,8 +70,12 @@ class _Rows:
         taken = _arrays(arrays, writes)
         numbers = np.zeros((5, len(taken)), np.uint64)
         if rows is None:
-            if len(taken) > len(self):
-                raise InvalidArgument(f"arrays has {len(taken)} of them, and there are {len(self)} rows: give rows")
+            if len(taken) > len(self) or (
+                len(taken) < len(self) and not writes
+            ):  # a row without one would have no bytes
+                raise InvalidArgument(
+                    f"there are {len(self)} rows, and arrays has {len(taken)}: give one for each, or name their rows"
+                )
             numbers[0] = np.arange(len(taken), dtype=np.uint64)
         else:
             numbers[0] = numbers_of("rows", rows, len(taken), max(len(self), 1) - 1)
@@ -137,7 +141,7 @@ class StoreReservation(_Rows):
         arrays
             A list of contiguous arrays of NumPy, CuPy or PyTorch, of any type; thousands in a call pay.
         rows
-            Of the reservation, one for each array; by default array i is for row i.
+            Of the reservation, one for each array; by default there is an array for each row.
         offsets
             Where in the value each begins, in bytes; a number for all.
         stream

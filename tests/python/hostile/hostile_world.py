@@ -149,7 +149,7 @@ MAKE: dict[str, Callable[[World], Any]] = {
     "Store, closed": _closed("Store"),
     "StoreReservation": lambda world: world.get("Store").reserve([b"3", b"30"], 16),
     "StoreLease": lambda world: _blocks(world).lease([b"block", b"2", b"none"]),
-    "StoreTransfer": lambda world: world.get("StoreReservation").copy_in([np.zeros(8, np.uint8)]),
+    "StoreTransfer": lambda world: world.get("StoreReservation").copy_in([np.zeros(8, np.uint8)] * 2),
     "SaveTicket": lambda world: world.get("Checkpoint").save({"a": 1}, 6),
     "Counts": lambda world: kmers.count(world.file("reads.fa"), k=4, threads=1),
     "CountFile": lambda world: kmers.CountFile(world.file("kmers.txt")),

@@ -106,19 +106,20 @@ def test_bad_arguments(store: hf.Store) -> None:
         for arrays, rows, offsets, error in (
             (ones, None, 0, "give a list of arrays"),
             ([3], None, 0, r"arrays\[0\] is 3"),
-            ([ones] * 3, None, 0, "arrays has 3 of them"),
+            ([ones] * 3, None, 0, "there are 2 rows, and arrays has 3"),
+            ([ones], None, 0, "there are 2 rows, and arrays has 1: give one for each, or name their rows"),
             ([ones], [2], 0, r"rows\[0\] is 2: give 0 to 1"),
             ([ones], [-1], 0, r"rows\[0\] is -1"),
             ([ones], [0, 1], 0, "rows has 2 numbers"),
             ([ones], "0", 0, "rows is '0'"),
             ([ones], [0], [1], "part 0, of row 0, has 8 bytes from 1 on, and the value has 8"),
             ([ones], [0], 1.5, "offsets is 1.5"),
-            ([np.ones(16, np.uint8)[::2]], None, 0, r"arrays\[0\] is not contiguous"),
+            ([np.ones(16, np.uint8)[::2]], [0], 0, r"arrays\[0\] is not contiguous"),
         ):
             with pytest.raises((hf.InvalidArgument, hf.errors.InvalidType), match=error):
                 reserved.copy_in(arrays, rows, offsets)
         with pytest.raises((hf.InvalidArgument, hf.errors.InvalidType), match="stream is 'x'"):
-            reserved.copy_in([ones], stream="x")
+            reserved.copy_in([ones], 0, stream="x")
         with pytest.raises(hf.InvalidArgument, match="row is 2"):
             reserved.commit(2)
     with store.reserve([], []) as reserved, pytest.raises(hf.InvalidArgument, match="there is none"):
