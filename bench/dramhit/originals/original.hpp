@@ -13,7 +13,8 @@ struct HoldfastVolatile {
   const char* name;      ///< in documents and results; no spaces
   const char* commit;    ///< the repository and its commit
   const char* settings;  ///< compiler and options, and what differs from the published code
-  /// Makes an empty table for `items` items at a load factor of about 0.75, its pages present. Null if it cannot.
+  /// Makes an empty table for `items` items, three quarters of a power of two, at a load factor of 0.75, its pages present. Null if it
+  /// cannot.
   void* (*create)(std::uint64_t items);
   void (*destroy)(void* table);
   /// The table as one thread uses it.
