@@ -167,19 +167,16 @@ int Recorder::before(const Event& event) noexcept {
   mutex_.lock();
   if (keeps_moments_ || (on_disk_ && syncs(event.call))) see_all();
   keep();
-  const std::uint64_t number = made_.size();
-  if (number == kMostCalls) {
+  if (made_.size() == kMostCalls) {
     std::fprintf(stderr, "%s: an operation makes calls without end; the last is %s\n", folder_.c_str(),
                  made_.back().what.c_str());
     std::abort();
   }
-  made_.push_back({event.call, describe(event)});
+  const std::uint64_t number = of_kind_[static_cast<unsigned>(event.call)]++;
+  made_.push_back({event.call, number, describe(event)});
   if (event.call == Call::open) existed_ = ::access(event.path, F_OK) == 0;
-  fails_now_ = number == fault_.at || (fault_.lasting && failed_ && failing_ == event.call);
-  if (number == fault_.at) {
-    failed_ = true;
-    failing_ = event.call;
-  }
+  fails_now_ = event.call == fault_.call && (fault_.lasting ? number >= fault_.at : number == fault_.at);
+  failed_ |= fails_now_;
   return fails_now_ ? fault_.error : 0;
 }
 

@@ -5,6 +5,7 @@
 // would leave is kept at each call, and looked at later.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -66,10 +67,12 @@ class FlushWatch {
   pool::FlushObserver* const before_;
 };
 
-/// A call that fails: the one of this number, counted from 0; and with `lasting` all later ones of its kind. With `part` it does not
-/// fail, and transfers a part of its bytes.
+/// A call that fails: the one of number `at` among those of its kind, counted from 0; and with `lasting` all later ones of that kind.
+/// With `part` it does not fail, and transfers a part of its bytes. Calls are not counted together: how often a store looks at its
+/// file depends on the time, and an error of another call may be one that the kernel never gives.
 struct Fault {
-  std::uint64_t at = ~std::uint64_t{0};
+  Call call = Call::poll;  ///< none
+  std::uint64_t at = 0;
   int error = 0;
   bool lasting = false;
   bool part = false;
@@ -108,9 +111,12 @@ class Recorder : public Pretender, public pool::FlushObserver {
 
   struct Made {
     Call call;
-    std::string what;  ///< "msync a.hold 8192 bytes at 0"
+    std::uint64_t number;  ///< among those of its kind
+    std::string what;      ///< "msync a.hold 8192 bytes at 0"
   };
   const std::vector<Made>& made() const { return made_; }
+  /// Whether the call that the fault names was made.
+  bool has_failed() const { return failed_; }
   /// What was opened or mapped, and not given back; empty: nothing.
   std::string leaks() const;
 
@@ -153,11 +159,11 @@ class Recorder : public Pretender, public pool::FlushObserver {
   std::vector<Mapping> mappings_;
   std::map<std::thread::id, std::vector<Disk::FlushedLine>> flushed_;  ///< and not fenced
   std::vector<Made> made_;
+  std::array<std::uint64_t, system::kCalls> of_kind_ = {};  ///< how many were made, by kind
   std::vector<Kept> kept_;
   bool changed_ = true;  ///< since the last moment that was kept
   unsigned step_ = 0;
-  Call failing_ = Call::poll;  ///< of a lasting fault
-  bool failed_ = false;
+  bool failed_ = false;     ///< the call of the fault
   bool fails_now_ = false;  ///< the call that is being made
 };
 

@@ -41,9 +41,8 @@ class FailedSync : public testing::Test {
     return table.size();
   }
 
-  /// One process puts items and closes, while the call `at` fails; another opens the pool and closes it. Returns the number of calls
-  /// that sync something.
-  std::size_t fail(std::uint64_t at) {
+  /// One process puts items and closes, while a call fails; another opens the pool and closes it. Returns the calls that were made.
+  std::vector<Recorder::Made> fail(const Fault& fault) {
     empty(run_);
     CreateOptions options;
     options.shape.value_bytes = 16;
@@ -51,7 +50,7 @@ class FailedSync : public testing::Test {
     options.runtime.device = "cpu";
     options.runtime.threads = 1;
     Table::create(run_ + "/a.hold", options);
-    Recorder recorder(run_, {.on_disk = true}, false, {.at = at, .error = EIO});
+    Recorder recorder(run_, {.on_disk = true}, false, fault);
     {
       const Watch watch(recorder);
       try {
@@ -65,33 +64,29 @@ class FailedSync : public testing::Test {
       acknowledged_ = table.size();
       table.close();
     }
-    syncs_.clear();
-    for (const Recorder::Made& made : recorder.made()) {
-      syncs_.push_back(made.call == Call::fdatasync || made.call == Call::msync);
-    }
     for_each_power_cut(recorder.now().moment, {}, [&](const Image& image) {
       empty(left_);
       write(image, left_);
       Pretender pretender({.on_disk = true, .boot = 2});
       const Watch watch(pretender);
-      EXPECT_EQ(items(left_), acknowledged_) << "call " << at << " failed";
+      EXPECT_EQ(items(left_), acknowledged_) << name(fault.call) << " " << fault.at << " failed";
       ++images_;
     });
-    return syncs_.size();
+    return recorder.made();
   }
 
   const test::Folder root_;
   const std::string run_ = root_ / "run", left_ = root_ / "left";
-  std::vector<bool> syncs_;
   std::uint64_t acknowledged_ = 0, failed_ = 0, images_ = 0;
 };
 
 TEST_F(FailedSync, IsMadeUpForByTheNextProcess) {
-  const std::size_t calls = fail(~std::uint64_t{0});
+  const std::vector<Recorder::Made> calls = fail({});
   EXPECT_EQ(acknowledged_, kRows);
-  const std::vector<bool> syncs = syncs_;
-  for (std::size_t at = 0; at < calls; ++at) {
-    if (syncs[at]) fail(at);
+  for (const Recorder::Made& made : calls) {
+    if (made.call == Call::fdatasync || made.call == Call::msync) {
+      fail({.call = made.call, .at = made.number, .error = EIO});
+    }
   }
   EXPECT_GE(failed_, 5u);
   EXPECT_GE(images_, failed_);
@@ -102,30 +97,19 @@ TEST_F(FailedSync, EndsChangesInThisOne) {
   options.shape.capacity = 8;
   options.runtime.device = "cpu";
   Table::create(run_ + "/a.hold", options);
-  Recorder probe(run_, {.on_disk = true}, false);
   const std::uint64_t key = 7;
-  {
-    const Watch watch(probe);
-    Table table = open(run_);
-    table.insert(&key, &key, 1);
-    table.sync();
-  }
-  for (std::size_t at = 0; at < probe.made().size(); ++at) {
-    if (probe.made()[at].call != Call::fdatasync) continue;
-    Recorder recorder(run_, {.on_disk = true}, false, {.at = at, .error = EIO});
-    const Watch watch(recorder);
-    Table table = open(run_);
-    table.insert_or_assign(&key, &key, 1);
-    EXPECT_THROW(table.sync(), SystemError);
-    EXPECT_THROW(table.insert_or_assign(&key, &key, 1), SystemError);
-    EXPECT_THROW(table.sync(), SystemError) << "a second one would be told that all is well";
-    bool found = false;
-    table.contains(&key, 1, &found);
-    EXPECT_TRUE(found) << "searches go on";
-    EXPECT_THROW(table.close(), SystemError);
-    return;
-  }
-  FAIL() << "sync does not call fdatasync";
+  Recorder recorder(run_, {.on_disk = true}, false, {.call = Call::fdatasync, .error = EIO});
+  const Watch watch(recorder);
+  Table table = open(run_);
+  table.insert_or_assign(&key, &key, 1);
+  EXPECT_THROW(table.sync(), SystemError);
+  ASSERT_TRUE(recorder.has_failed()) << "sync does not call fdatasync";
+  EXPECT_THROW(table.insert_or_assign(&key, &key, 1), SystemError);
+  EXPECT_THROW(table.sync(), SystemError) << "a second one would be told that all is well";
+  bool found = false;
+  table.contains(&key, 1, &found);
+  EXPECT_TRUE(found) << "searches go on";
+  EXPECT_THROW(table.close(), SystemError);
 }
 
 }  // namespace
