@@ -143,6 +143,8 @@ class Pool {
   /// Makes an empty pool with permissions for its owner only. It begins small, and grows.
   /// Throws PoolExists, PoolInUse, ObjectInUse (overwriting an open one), NoSpace, MediumError.
   static Pool create(const std::string& path, bool overwrite = false);
+  /// The same, and calls `fill(pool)` before the pool has its name. If `fill` throws, there is no new pool.
+  static Pool create(const std::string& path, bool overwrite, const std::function<void(Pool&)>& fill);
   /// Opens a pool. Throws PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError.
   static Pool open(const std::string& path, const PoolOptions& options = {});
 

@@ -45,7 +45,7 @@ enum class StoreIndex : std::uint8_t {
 };
 
 struct StoreOptions {
-  std::uint64_t limit_bytes = 0;  ///< of memory for items; 0: what the medium has. At least 4 MiB, in steps of 2 MiB
+  std::uint64_t limit_bytes = 0;  ///< of memory for items; 0: what the medium has. 4 MiB to 1 TiB, in steps of 2 MiB
   bool evict =
       false;  ///< where memory is lacking, items that were not read lately are removed; otherwise such a change
               ///< answers `no_space`
@@ -69,7 +69,7 @@ struct ItemOptions {
 struct StoreItem {
   std::string value;
   std::uint32_t flags = 0;
-  std::uint64_t cas = 0;     ///< changes with each change of the item but `touch`
+  std::uint64_t cas = 0;     ///< changes with each change of the item but `touch`, `get_and_touch` and `mark_stale`
   std::uint64_t expiry = 0;  ///< milliseconds since 1970; 0: never
   bool is_stale = false;     ///< `mark_stale` was called
 };
@@ -159,11 +159,12 @@ class Store {
   StoreStatus cas(std::string_view key, std::string_view value, std::uint64_t expected, const ItemOptions& item = {});
   StoreStatus append(std::string_view key, std::string_view value);   ///< updated, not_found, too_large
   StoreStatus prepend(std::string_view key, std::string_view value);  ///< updated, not_found, too_large
-  /// A value that is a decimal number below 2^64 becomes larger by `by`, and wraps: updated, not_found, mismatch (it is no such number).
+  /// A value that is a number below 2^64, in 1 to 20 decimal digits, becomes larger by `by`, modulo 2^64: updated, not_found (the key is not created),
+  /// mismatch (it is no such number).
   StoreStatus increment(std::string_view key, std::uint64_t by, std::uint64_t& result);
   /// The same, smaller; not less than 0.
   StoreStatus decrement(std::string_view key, std::uint64_t by, std::uint64_t& result);
-  StoreStatus touch(std::string_view key, std::uint64_t expiry);           ///< updated, not_found
+  StoreStatus touch(std::string_view key, std::uint64_t expiry);           ///< updated, not_found; 0: never expires
   StoreStatus mark_stale(std::string_view key, std::uint64_t expiry = 0);  ///< updated, not_found; 0: the expiry stays
   /// With a CAS id other than 0, only the item that has it: erased, not_found, mismatch.
   StoreStatus erase(std::string_view key, std::uint64_t expected = 0);

@@ -36,11 +36,15 @@ def require_table(given: Any, what: str) -> None:
     if isinstance(given, Table):
         return
     instead = "give an open holdfastdb.Table"
+    kind = type(given).__name__
+    if kind == "Store":
+        instead = "set_many() stores many items" if what == "load" else "scan() yields its items"
+        raise InvalidType(f"{what} takes a table, and {given.path} is a store: {instead}")
     if isinstance(given, Column):
         instead = f"{what} takes whole values: give its table, column.table"
-    elif type(given).__name__ == "MemoryTable":
+    elif kind == "MemoryTable":
         instead = f"{what} takes a durable table: make one with to_table()"
-    raise InvalidType(f"table is of type {type(given).__name__}: {instead}")
+    raise InvalidType(f"table is of type {kind}: {instead}")
 
 
 class Table(TableFile, Sized, Contents):

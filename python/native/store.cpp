@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "native.hpp"
+#include "store_rows.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -41,6 +42,17 @@ template <class Call>
 auto released(const Call& call) {
   const Unlocked guard;
   return call();
+}
+
+/// Both are there, or neither.
+std::pair<HeldPool, HeldStore> create_in_new_pool(const std::string& path, const std::string& name,
+                                                  const StoreOptions& options) {
+  auto made = released([&] {
+    std::optional<Store> store;
+    Pool pool = Pool::create(path, false, [&](Pool& its) { store.emplace(Store::create(its, name, options)); });
+    return std::pair<Pool, Store>(std::move(pool), std::move(*store));
+  });
+  return {HeldPool(std::move(made.first)), HeldStore(std::move(made.second))};
 }
 
 std::optional<nb::bytes> get(const HeldStore& store, const nb::bytes& key) {
@@ -80,10 +92,6 @@ std::pair<Code, std::uint64_t> count(HeldStore& store, const nb::bytes& key, std
   return {static_cast<Code>(status), result};
 }
 
-StoreRows rows_at(std::size_t size, std::uintptr_t bytes, std::uintptr_t offsets) {
-  return {at<const void>(bytes), at<const std::uint64_t>(offsets), size};
-}
-
 /// Writes (n,) flags, CAS ids and expiries to these addresses, or nothing to 0.
 void get_many(const HeldStore& store, std::size_t size, std::uintptr_t bytes, std::uintptr_t offsets, HeldBlobs& values,
               std::uintptr_t flags, std::uintptr_t cas, std::uintptr_t expiry) {
@@ -107,14 +115,14 @@ void get_into(const HeldStore& store, std::size_t size, std::uintptr_t bytes, st
             {at<std::uint64_t>(sizes), size}, at<void>(stream));
 }
 
-/// `statuses`: (n,) StoreStatus. Returns how many rows were not stored.
+/// `items`: of how many items there are flags and expiries, one for all or one for each. `statuses`: (n,) StoreStatus. Returns how many rows were not
+/// stored.
 std::size_t set_many(HeldStore& store, std::size_t size, std::uintptr_t key_bytes, std::uintptr_t key_offsets,
-                     std::uintptr_t value_bytes, std::uintptr_t value_offsets, std::uint32_t flags,
-                     std::uint64_t expiry, std::uintptr_t statuses) {
+                     std::uintptr_t value_bytes, std::uintptr_t value_offsets, std::size_t items, std::uintptr_t flags,
+                     std::uintptr_t expiries, std::uintptr_t statuses) {
   const Unlocked guard;
-  const ItemOptions item{.flags = flags, .expiry = expiry};
-  return store.set(rows_at(size, key_bytes, key_offsets), rows_at(size, value_bytes, value_offsets), {&item, 1},
-                   {at<StoreStatus>(statuses), size});
+  return store.set(rows_at(size, key_bytes, key_offsets), rows_at(size, value_bytes, value_offsets),
+                   items_at(items, flags, expiries), {at<StoreStatus>(statuses), size});
 }
 
 std::size_t erase_many(HeldStore& store, std::size_t size, std::uintptr_t bytes, std::uintptr_t offsets,
@@ -182,6 +190,7 @@ void bind_store(nb::module_& module) {
             return HeldStore(Store::create(pool, name, options));
           },
           "pool"_a, "name"_a, "options"_a)
+      .def_static("create_in_new_pool", &create_in_new_pool, "path"_a, "name"_a, "options"_a)
       .def_static(
           "open",
           [](HeldPool& pool, const std::string& name, const StoreOptions& options) {
@@ -234,7 +243,7 @@ void bind_store(nb::module_& module) {
       .def("get_into", &get_into, "size"_a, "bytes"_a, "offsets"_a, "values"_a, "row_bytes"_a, "on_device"_a,
            "statuses"_a, "sizes"_a, "stream"_a)
       .def("set_many", &set_many, "size"_a, "key_bytes"_a, "key_offsets"_a, "value_bytes"_a, "value_offsets"_a,
-           "flags"_a, "expiry"_a, "statuses"_a)
+           "items"_a, "flags"_a, "expiries"_a, "statuses"_a)
       .def("erase_many", &erase_many, "size"_a, "bytes"_a, "offsets"_a, "statuses"_a)
       .def("visit_some", &visit_some, "scan"_a)
       .def("flush_all", &Store::flush_all, unlocked)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "native.hpp"
+#include "store_rows.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,10 +28,6 @@ std::vector<Part> parts_at(std::size_t size, std::uintptr_t numbers) {
   return parts;
 }
 
-StoreRows rows_at(std::size_t size, std::uintptr_t bytes, std::uintptr_t offsets) {
-  return {at<const void>(bytes), at<const std::uint64_t>(offsets), size};
-}
-
 nb::bytes value_of(HeldLease& lease, std::size_t row) {
   const std::uint64_t bytes = lease.bytes(row);
   nb::bytes value(nullptr, bytes);
@@ -51,13 +48,12 @@ void bind_store_memory(nb::module_& module) {
       .def_static(
           "of",
           [](HeldStore& store, std::size_t size, std::uintptr_t keys, std::uintptr_t offsets, std::uintptr_t bytes,
-             std::uint32_t flags, std::uint64_t expiry) {
+             std::size_t items, std::uintptr_t flags, std::uintptr_t expiries) {
             const Unlocked guard;
-            const ItemOptions item{.flags = flags, .expiry = expiry};
-            return HeldReservation(
-                store.reserve(rows_at(size, keys, offsets), {at<const std::uint64_t>(bytes), size}, {&item, 1}));
+            return HeldReservation(store.reserve(rows_at(size, keys, offsets), {at<const std::uint64_t>(bytes), size},
+                                                 items_at(items, flags, expiries)));
           },
-          "store"_a, "size"_a, "keys"_a, "offsets"_a, "bytes"_a, "flags"_a, "expiry"_a)
+          "store"_a, "size"_a, "keys"_a, "offsets"_a, "bytes"_a, "items"_a, "flags"_a, "expiries"_a)
       .def("size", &StoreReservation::size)
       .def("has", &StoreReservation::has, "row"_a)
       .def(

@@ -43,6 +43,7 @@ void require_valid(const StoreOptions& options, const std::string& label) {
 OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& options)
     : path_(object->path()), options_(options), limit_(options.limit_bytes), object_(std::move(object)) {
   const auto start = Clock::now();
+  require_addresses(options_.limit_bytes);
   if (options_.gpu) map_for_gpus();
   slabs_ = object_->heap().count;
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed();
@@ -97,6 +98,12 @@ std::uint64_t OpenStore::grow() {
   if (is_reached() && !object_->read_only()) object_->grow(limit_.load(std::memory_order_relaxed));
   if (is_reached()) slabs_ = object_->heap().count;
   return slabs_;
+}
+
+void OpenStore::require_addresses(std::uint64_t limit) const {
+  if (limit <= object_->most_bytes()) return;
+  throw InvalidArgument(path_ + " has addresses for " + std::to_string(object_->most_bytes()) + " bytes, not for " +
+                        std::to_string(limit) + ": give a smaller limit, or 0 for none");
 }
 
 void OpenStore::require_open() const {
@@ -184,10 +191,7 @@ void OpenStore::set_limit(std::uint64_t bytes) {
   options.limit_bytes = bytes;
   require_valid(options, path_);
   search([&](cpu::Engine&) {
-    if (bytes > object_->most_bytes()) {
-      throw InvalidArgument(path_ + " has addresses for " + std::to_string(object_->most_bytes()) + " bytes, not for " +
-                            std::to_string(bytes) + ": give a smaller limit");
-    }
+    require_addresses(bytes);
     limit_.store(bytes, std::memory_order_relaxed);
     return true;
   });

@@ -17,7 +17,7 @@ namespace holdfast::store {
 /// What the public class and the kind call. Thread-safe.
 class OpenStore {
  public:
-  /// Rebuilds what is volatile. Throws NoSpace, PoolCorrupt, DeviceError.
+  /// Rebuilds what is volatile. Throws InvalidArgument (the limit), NoSpace, PoolCorrupt, DeviceError.
   OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& options);
   ~OpenStore();
 
@@ -106,6 +106,7 @@ class OpenStore {
 
  private:
   void require_open() const;
+  void require_addresses(std::uint64_t limit) const;  ///< throws InvalidArgument where the heap has fewer
   void map_for_gpus();
   std::uint64_t grow();
   std::unique_ptr<cpu::Counters::Hold> hold();

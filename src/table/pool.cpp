@@ -224,9 +224,15 @@ void Pool::Impl::close() {
 Pool::Pool(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Pool Pool::create(const std::string& path, bool overwrite) {
-  pool::NewPool pool(path, overwrite);
-  pool.publish();
-  return Pool(std::make_shared<Impl>(pool.pool(), PoolOptions{}));
+  return create(path, overwrite, [](Pool&) {});
+}
+
+Pool Pool::create(const std::string& path, bool overwrite, const std::function<void(Pool&)>& fill) {
+  pool::NewPool made(path, overwrite);
+  Pool pool(std::make_shared<Impl>(made.pool(), PoolOptions{}));
+  fill(pool);
+  made.publish();
+  return pool;
 }
 
 Pool Pool::open(const std::string& path, const PoolOptions& options) {

@@ -251,11 +251,13 @@ TEST_F(StoreTest, RefusesWhatCannotBe) {
   };
   refuses([&] { make({.limit_bytes = 100}); }, "at least 4 MiB");
   refuses([&] { make({.evict = true}); }, "without a limit");
+  refuses([&] { make({.limit_bytes = std::uint64_t{1} << 50}); }, "bytes, not for 1125899906842624: give a smaller");
   refuses([&] { make({.max_value_bytes = 0}); }, "give 1 to");
   refuses([&] { make({.max_value_bytes = 129 << 20}); }, "give 1 to");
   refuses([&] { make({.expected_items = std::uint64_t{1} << 32}); }, "cannot expect 4294967296 items");
   EXPECT_TRUE(pool_.objects().empty()) << "nothing was made";
   Store store = make({.max_value_bytes = 100});
+  refuses([&] { store.set_limit(std::uint64_t{1} << 50); }, "bytes, not for 1125899906842624: give a smaller");
   refuses([&] { store.set(std::string(65'536, 'k'), "v"); },
           "keys of up to 65535 bytes, and the key has 65536: give a shorter");
   refuses([&] { store.set("k", std::string(101, 'v')); }, "values of up to 100 bytes, and the value has 101: open");
@@ -274,8 +276,21 @@ TEST_F(StoreTest, RefusesWhatCannotBe) {
   refuses([&] { Store::open(pool_, "s"); }, "open");
   store.close();
   refuses([&] { store.get("k"); }, "closed");
+  refuses([&] { Store::open(pool_, "s", {.limit_bytes = std::uint64_t{1} << 50}); }, "give a smaller limit");
   pool_.create_table("t", {});
   refuses([&] { Store::open(pool_, "t"); }, "table");
+}
+
+TEST_F(StoreTest, APoolAndItsStoreAppearTogether) {
+  EXPECT_THROW(Pool::create(copy_, false, [](Pool& pool) { Store::create(pool, "s", {.limit_bytes = 100}); }),
+               InvalidArgument);
+  EXPECT_NE(access(copy_.c_str(), F_OK), 0);
+  Pool pool = Pool::create(copy_, false, [&](Pool& made) {
+    Store::create(made, "s").set("k", "v");
+    EXPECT_NE(access(copy_.c_str(), F_OK), 0) << "it has its name when it is filled";
+  });
+  EXPECT_EQ(Store::open(pool, "s").get("k")->value, "v");
+  EXPECT_THROW(Pool::create(copy_, false, [](Pool&) { FAIL() << "there is one already"; }), PoolExists);
 }
 
 /// Another process cuts the file off: no call waits for what is lost.

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from .. import _native
 from ..arrays import import_array, import_target, order_streams, stream_handle
-from ..checked import MOST, flag, whole
+from ..checked import flag, whole
 from ..errors import InvalidArgument, InvalidType
 from ..libraries import HOST, NUMPY, Library
 from ..messages import shown
 from ..operands import TableShape
 from ..strings import Strings, take
 from .items import StoreFound, StoreStatus
+from .row_options import Flags, RowOptions, Seconds, numbers_of
 
 
 class StoreTransfer:
@@ -79,19 +80,30 @@ class _Rows:
             numbers[0] = np.arange(len(taken), dtype=np.uint64)
         else:
             numbers[0] = numbers_of("rows", rows, len(taken), max(len(self), 1) - 1)
-        numbers[1] = numbers_of("offsets", offsets, len(taken))
+        numbers[1] = 0 if offsets is None else numbers_of("offsets", offsets, len(taken))
         places: dict[str, dict[str, Library]] = {}
         for i, (array, library) in enumerate(taken):
             place = library.place(array)
             numbers[2:, i] = library.pointer(array) if array.nbytes else 0, int(array.nbytes), place != HOST
             if place != HOST:
                 places.setdefault(place, {})[library.name] = library
+        if offsets is None:
+            self._require_whole(numbers[0].tolist(), numbers[3].tolist())
         with _Streams(places, stream) as its:
             transfer = StoreTransfer(self._start(len(taken), NUMPY.pointer(numbers), its), [one for one, _ in taken])
         if places:
             self._transfers = [one for one in self._transfers if not one.done()]
             self._transfers.append(transfer)
         return transfer
+
+    def _require_whole(self, rows: list[int], sizes: list[int]) -> None:
+        """Refuses arrays that are smaller than the values of their rows; larger ones are refused by the copy."""
+        for i, (row, size) in enumerate(zip(rows, sizes, strict=True)):
+            if size < (bytes := self._native.value_bytes(row)):
+                raise InvalidArgument(
+                    f"arrays[{i}] has {size} bytes, and the value of row {row} {bytes}: give an array of {bytes} "
+                    "bytes, or offsets to copy a part of the value"
+                )
 
     def _start(self, size: int, numbers: int, stream: int) -> Any:
         raise NotImplementedError
@@ -226,8 +238,23 @@ class StoreLease(_Rows):
         """A copy of a row's value. Raises InvalidArgument where its key was absent, or it was released."""
         return self._native.value(self._row(row))
 
-    def copy_out(self, arrays: Any, rows: Any = None, offsets: Any = 0, *, stream: Any = None) -> StoreTransfer:
-        """Fills arrays with bytes of values, as `StoreReservation.copy_in` copies them there."""
+    def copy_out(self, arrays: Any, rows: Any = None, offsets: Any = None, *, stream: Any = None) -> StoreTransfer:
+        """Fills arrays with values, as `StoreReservation.copy_in` copies them there.
+
+        Parameters
+        ----------
+        arrays, rows, stream
+            As for `copy_in`; a list of fewer arrays than rows is for the first rows.
+        offsets
+            None: whole values, each into an array of the same number of bytes (`size`). Or where in the values the
+            copied parts begin, in bytes: then each array is filled, and may be smaller than what is left of the value.
+
+        Raises
+        ------
+        InvalidArgument, InvalidType
+            Nothing was copied then.
+        DeviceError
+        """
         return self._copy(arrays, rows, offsets, stream, True)
 
     def release(self, row: int | None = None) -> None:
@@ -256,11 +283,8 @@ class InPlace:
     _path: str
     _shape: TableShape
 
-    def _expiry(self, ttl: float | None, expires: float | None) -> int:
-        raise NotImplementedError
-
     def reserve(
-        self, keys: Any, sizes: Any, *, ttl: float | None = None, expires: float | None = None, flags: int = 0
+        self, keys: Any, sizes: Any, *, ttl: Seconds = None, expires: Seconds = None, flags: Flags = 0
     ) -> StoreReservation:
         """Memory for new values of keys, to be filled and committed. A row for which there is none has none
         (`StoreReservation.has`). It counts against the limit, and the store cannot be closed meanwhile. The memory is
@@ -273,18 +297,18 @@ class InPlace:
         sizes
             Bytes of each value; a number for all.
         ttl, expires, flags
-            Of all items, as for `set`.
+            As for `set_many`.
         """
         strings = take("keys", keys, self._shape)
         bytes = np.ascontiguousarray(numbers_of("sizes", sizes, strings.n))
+        options = RowOptions(self._native, strings.n, ttl, expires, flags)
         native = _native.StoreReservation.of(
             self._native,
             strings.n,
             strings.pointer,
             strings.offsets_at,
             NUMPY.pointer(bytes),
-            whole("flags", flags, 0, (1 << 32) - 1),
-            self._expiry(ttl, expires),
+            *options.given,
         )
         return StoreReservation(native, self._path)
 
@@ -299,9 +323,15 @@ class InPlace:
         """
         return self._leased(take("keys", keys, self._shape), False)
 
-    def lookup(self, keys: Any, *, lease: bool = False) -> Any:
-        """How many keys of a list are present, up to the first that is not. With `lease`, a StoreLease of as many
-        rows."""
+    @overload
+    def lookup(self, keys: Any, *, lease: Literal[False] = ...) -> int: ...
+    @overload
+    def lookup(self, keys: Any, *, lease: Literal[True]) -> StoreLease: ...
+    @overload
+    def lookup(self, keys: Any, *, lease: bool) -> int | StoreLease: ...
+    def lookup(self, keys: Any, *, lease: bool = False) -> int | StoreLease:
+        """How many keys of a list are present, up to the first that is absent: an int. With `lease`, a StoreLease of
+        these keys, whose `len` is that number; it has to be released."""
         leased = flag("lease", lease)
         strings = take("keys", keys, self._shape)
         if leased:
@@ -332,20 +362,6 @@ class InPlace:
     def _leased(self, strings: Strings, present: bool) -> StoreLease:
         native = _native.StoreLease.of(self._native, strings.n, strings.pointer, strings.offsets_at, present)
         return StoreLease(native, self._path)
-
-
-def numbers_of(name: str, given: Any, size: int, most: int = MOST) -> np.ndarray:
-    """Whole numbers, `size` of them, or one for all, as uint64."""
-    if isinstance(given, int | np.integer):
-        return np.full(size, whole(name, given, 0, most), np.uint64)
-    is_array = isinstance(given, np.ndarray) and given.ndim == 1
-    if not is_array and not isinstance(given, list | tuple):
-        raise InvalidType(f"{name} is {shown(given)}, of type {type(given).__name__}: give a list of whole numbers")
-    if len(given) != size:
-        raise InvalidArgument(f"{name} has {len(given)} numbers, and there are {size} to give: give one for each")
-    given = given.tolist() if is_array else given
-    numbers = (whole(f"{name}[{i}]", one, 0, most) for i, one in enumerate(given))
-    return np.fromiter(numbers, np.uint64, size)
 
 
 def _arrays(given: Any, writes: bool) -> list[tuple[Any, Library]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 
 class StoreStatus(IntEnum):
-    """The result of one operation of a store."""
+    """The result of one operation of a store. The numbers are not those of `Status`, a table's."""
 
     INSERTED = 0
     """The key was absent and is now there."""
@@ -40,7 +40,7 @@ class StoreItem(NamedTuple):
     value: bytes
     flags: int
     cas: int
-    """Changes with each change of the item but `touch`: for `Store.cas`."""
+    """Changes with each change of the item but `touch`, `get_and_touch` and `mark_stale`: for `Store.cas`. Never 0."""
     expires: float | None
     """Seconds since 1970; None: never."""
     stale: bool

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from .._native import Store as NativeStore
-from ..checked import MOST, number, whole
+from ..checked import MOST, whole
 from ..errors import InvalidArgument, InvalidType, NoSpace
 from ..messages import shown
 from .items import StoreItem, StoreStatus, item_of
-
-LATEST = (1 << 48) - 1
-"""The latest expiry, in milliseconds since 1970."""
+from .times import expiry_of
 
 
 def _bytes(name: str, given: Any) -> bytes:
@@ -109,7 +106,8 @@ class SingleKeys:
         expires: float | None = None,
         flags: int = 0,
     ) -> StoreStatus:
-        """The same, only if the key's item has the CAS id `expected`: UPDATED, MISMATCH or NOT_FOUND."""
+        """The same, only if the key's item has the CAS id `expected` (`StoreItem.cas`): UPDATED, MISMATCH or NOT_FOUND.
+        No item has the id 0."""
         return self._put(key, value, 3, ttl, expires, flags, whole("expected", expected, 0, MOST))
 
     def append(self, key: bytes, value: bytes) -> StoreStatus:
@@ -121,37 +119,47 @@ class SingleKeys:
         return self._stored(self._native.extend(_bytes("key", key), _bytes("value", value), True))
 
     def increment(self, key: bytes, by: int = 1) -> int | None:
-        """Adds to a value that is a decimal number below 2^64, and wraps. Returns the new number; None: the key is
-        absent.
+        """Adds to a value that is a number below 2^64, in 1 to 20 decimal digits, modulo 2^64. Flags and expiry remain.
+        Returns the new number; None: the key is absent, and stays so.
+
+        Parameters
+        ----------
+        by
+            0 to 2^64 - 1.
 
         Raises
         ------
         InvalidArgument
             The value is no such number.
+        NoSpace
         """
         return self._count(key, by, False)
 
     def decrement(self, key: bytes, by: int = 1) -> int | None:
-        """The same, subtracts, and does not go below 0."""
+        """The same, subtracts, and stops at 0."""
         return self._count(key, by, True)
 
     def touch(self, key: bytes, *, ttl: float | None = None, expires: float | None = None) -> bool:
-        """Gives the key's item another expiry, or none. Whether the key is there."""
+        """Gives the key's item another expiry; without `ttl` and `expires` it never expires. Returns whether the key is
+        present."""
         status = self._native.touch(_bytes("key", key), self._expiry(ttl, expires))
         return status == StoreStatus.UPDATED
 
     def get_and_touch(self, key: bytes, *, ttl: float | None = None, expires: float | None = None) -> StoreItem | None:
-        """The same, and returns the item; None if the key is absent."""
+        """The same, and returns the item, as one change; None if the key is absent."""
         native = self._native.get_and_touch(_bytes("key", key), self._expiry(ttl, expires))
         return None if native is None else item_of(native)
 
     def mark_stale(self, key: bytes, *, ttl: float | None = None, expires: float | None = None) -> bool:
-        """Marks the key's item as stale, and gives it another expiry if there is one. Whether the key is there."""
+        """Marks the key's item as stale, and gives it another expiry, if one is given. Returns whether the key is
+        present."""
         status = self._native.mark_stale(_bytes("key", key), self._expiry(ttl, expires))
         return status == StoreStatus.UPDATED
 
     def delete(self, key: bytes, expected: int = 0) -> bool:
-        """Removes the key's item; with a CAS id, only the item that has it. Whether it did."""
+        """Removes the key's item; with `expected`, a CAS id other than 0, only if it has that id.
+
+        Returns whether it was removed: False if the key is absent, or its item has another id."""
         status = self._native.erase(_bytes("key", key), whole("expected", expected, 0, MOST))
         return status == StoreStatus.ERASED
 
@@ -159,19 +167,7 @@ class SingleKeys:
 
     def _expiry(self, ttl: float | None, expires: float | None) -> int:
         """In milliseconds since 1970; 0: never."""
-        if ttl is None and expires is None:
-            return 0
-        if ttl is not None and expires is not None:
-            raise InvalidArgument("both ttl and expires are given: give one of them")
-        name, given, kind = ("expires", expires, "since 1970") if ttl is None else ("ttl", ttl, "from now, more than 0")
-        seconds = number(name, given)
-        begin = 0 if ttl is None else self._native.now()
-        if not (seconds > 0 and begin + seconds * 1000 <= LATEST):
-            raise InvalidArgument(
-                f"{name} is {shown(given)}: give seconds {kind}, up to the year 10000; without ttl and expires an item "
-                "never expires"
-            )
-        return begin + math.ceil(seconds * 1000)  # never too early
+        return expiry_of(ttl, expires, self._native)
 
     def _put(
         self,

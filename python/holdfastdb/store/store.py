@@ -11,12 +11,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._native import Blobs
-from .._native import Store as NativeStore
 from .._native import StoreIndex as NativeIndex
 from .._native import StoreOptions as NativeOptions
 from .._native import StoreScan as NativeScan
 from ..checked import MOST, flag, number, one_of, whole
-from ..errors import InvalidArgument, InvalidType, ObjectNotFound, PoolNotFound
+from ..errors import InvalidArgument, InvalidType
 from ..inspection import CheckReport, name_of, report_from
 from ..libraries import NUMPY
 from ..messages import shown
@@ -26,7 +25,10 @@ from ..pool import Pool
 from ..strings import Strings, give, take
 from .in_place import InPlace
 from .items import StoreItem, StoreStats, StoreStatus, item_of
-from .keys import LATEST, SingleKeys
+from .keys import SingleKeys
+from .opening import open_store
+from .row_options import Flags, RowOptions, Seconds
+from .times import LATEST
 
 INDEXES = {"auto": NativeIndex.automatic, "cpu": NativeIndex.cpu, "gpu": NativeIndex.gpu}
 
@@ -46,11 +48,12 @@ class Store(SingleKeys, InPlace):
     Parameters
     ----------
     pool
-        A path, of a pool that is made if there is none; or an open `Pool`, in which other objects may lie beside it.
+        A path, or an open `Pool`.
     name
-        Of the object in the pool. It is made if there is none.
+        Of the object in the pool. None: the only object of the pool, which must be a store; in a pool without objects,
+        "store". Without a name, nothing is added to a pool that has objects.
     limit
-        Bytes of memory for items, at least 4 MiB; 0: what the medium has.
+        Bytes of memory for items, 4 MiB to 1 TiB; 0: what the medium has.
     evict
         Where memory is lacking, items that were not read lately are removed; otherwise NoSpace is raised. It needs a
         limit.
@@ -59,7 +62,8 @@ class Store(SingleKeys, InPlace):
     max_value
         Bytes, at most 128 MiB; larger values are refused.
     mode
-        "r+" or "r"; by default that of the pool, or "r+".
+        None, the default: the mode of an open `Pool`; of a path "r+", and the pool and the store are created if they do
+        not exist. "r+" to change what exists, "r" to read it: then nothing is created.
     flush
         Flush and fence as domain "power" asks, on any medium.
     gpu
@@ -72,14 +76,20 @@ class Store(SingleKeys, InPlace):
     ------
     DeviceError
         No GPU can reach the medium, there is none for the index, or this Holdfast was built without CUDA.
-    InvalidArgument, ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, NoSpace, MediumError
+    InvalidArgument
+        An option cannot be; or no name is given and the pool has several objects, which the message names.
+    PoolMismatch
+        The object of that name is no store; or no name is given and the pool has other objects and no store.
+    PoolNotFound, ObjectNotFound
+        With a mode: the pool or the store does not exist.
+    ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, NoSpace, MediumError
     """
 
     def __init__(
         self,
         pool: str | os.PathLike[str] | Pool,
         *,
-        name: str = "store",
+        name: str | None = None,
         limit: int = 0,
         evict: bool = False,
         expected_items: int = 0,
@@ -97,31 +107,13 @@ class Store(SingleKeys, InPlace):
         options.flush = flag("flush", flush)
         options.gpu = flag("gpu", gpu)
         options.index = INDEXES[one_of("index", index, tuple(INDEXES))]
-        name = name_of(name)
+        name = None if name is None else name_of(name)
         mode = None if mode is None else mode_of(mode, "store")
-        self._owned: Pool | None = None
-        if not isinstance(pool, str | bytes | os.PathLike | Pool):
-            raise InvalidType(
-                f"pool is {shown(pool)}, of type {type(pool).__name__}: give a path, or a holdfastdb.Pool"
-            )
-        if not isinstance(pool, Pool):
-            path, mode = pool, "r+" if mode is None else mode
-            try:
-                pool = self._owned = Pool.open(path, mode)
-            except PoolNotFound:
-                if mode == "r":
-                    raise
-                pool = self._owned = Pool.create(path)
-        elif mode not in (None, pool.mode):
-            raise InvalidArgument(f"mode is {shown(mode)}, and the pool's {shown(pool.mode)}: leave it out")
-        self._path = f"{pool.path}:{name}"
+        opened = open_store(pool, name, mode, options)
+        self._native = opened.native
+        self._owned = None if opened.pool is pool else opened.pool
+        self._path = f"{opened.pool.path}:{opened.name}"
         self._shape = TableShape(self._path, ANY, ANY, "cpu")
-        try:
-            self._native = NativeStore.open(pool._native, name, options)
-        except ObjectNotFound:
-            if pool.mode == "r":
-                raise
-            self._native = NativeStore.create(pool._native, name, options)
 
     # Many keys.
 
@@ -158,7 +150,7 @@ class Store(SingleKeys, InPlace):
         return give(values, type(keys).__module__.split(".")[0] == "pyarrow")
 
     def set_many(
-        self, keys: Any, values: Any, *, ttl: float | None = None, expires: float | None = None, flags: int = 0
+        self, keys: Any, values: Any, *, ttl: Seconds = None, expires: Seconds = None, flags: Flags = 0
     ) -> np.ndarray:
         """Gives many keys items, in their order, each durable when it returns: (n,) uint8 of StoreStatus, INSERTED or
         UPDATED.
@@ -168,16 +160,18 @@ class Store(SingleKeys, InPlace):
         keys, values
             As `keys` of `get_many`.
         ttl, expires, flags
-            Of all items, as for `set`.
+            As for `set`: one for all items, or a list or an array with one for each. In a list, None: the item never
+            expires.
 
         Raises
         ------
         NoSpace
-            Some were not stored; `statuses` of the error says which, and all others stand.
+            There was no memory for some items. `statuses` of the error has NO_SPACE for them; all others are stored.
         """
         its_keys, its_values = take("keys", keys, self._shape), take("values", values, self._shape)
         if its_keys.n != its_values.n:
             raise InvalidArgument(f"values has {its_values.n} rows, and keys {its_keys.n}: give one for each key")
+        options = RowOptions(self._native, its_keys.n, ttl, expires, flags)
         statuses = np.full(its_keys.n, StoreStatus.NO_SPACE, np.uint8)
         failed = self._native.set_many(
             its_keys.n,
@@ -185,8 +179,7 @@ class Store(SingleKeys, InPlace):
             its_keys.offsets_at,
             its_values.pointer,
             its_values.offsets_at,
-            whole("flags", flags, 0, (1 << 32) - 1),
-            self._expiry(ttl, expires),
+            *options.given,
             NUMPY.pointer(statuses),
         )
         if failed:

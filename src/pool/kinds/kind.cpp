@@ -69,8 +69,9 @@ std::string kind_with_article(std::uint32_t type) {
 void require_kind(const ObjectEntry& entry, const ObjectKind& kind, const std::string& label) {
   const std::string wanted = kind_with_article(kind.type);
   if (entry.type != kind.type) {
-    throw PoolMismatch(label + " is " + kind_with_article(entry.type) + ", not " + wanted +
-                       ": name an object of that kind (holdfast info lists the objects of a pool)");
+    throw PoolMismatch(label + " is " + kind_with_article(entry.type) + ", not " + wanted + ": open it as " +
+                       kind_with_article(entry.type) + ", or name " + wanted +
+                       " (holdfast info lists the objects of a pool)");
   }
   if (entry.type_version == 0) {
     throw PoolCorrupt(label + " is " + wanted + " of version 0, which there is not; restore the pool from a copy");

@@ -100,6 +100,35 @@ def test_what_is_reserved_counts_and_ends(tmp_path: Path) -> None:
         assert len(store) == 0
 
 
+def test_arrays_that_are_too_small_are_refused(store: hf.Store) -> None:
+    store.set_many([b"a", b"b"], [b"12345678", b"abcd"])
+    small, whole = np.zeros(6, np.uint8), np.zeros(4, np.uint8)
+    with store.lease([b"a", b"b", b"none"]) as lease:
+        says = r"arrays\[1\] has 6 bytes, and the value of row 0 8: give an array of 8 bytes, or offsets to copy a part"
+        with pytest.raises(hf.InvalidArgument, match=says):
+            lease.copy_out([whole, small], rows=[1, 0])
+        assert not whole.any() and not small.any()  # nothing was copied
+        with pytest.raises(hf.InvalidArgument, match=r"arrays\[0\] has 4 bytes, and the value of row 0 8"):
+            lease.copy_out([whole])
+        with pytest.raises(hf.InvalidArgument, match="has 6 bytes from 0 on, and the value has 4"):
+            lease.copy_out([small], rows=[1])
+        with pytest.raises(hf.InvalidArgument, match="row 2"):
+            lease.copy_out([small], rows=[2])
+        lease.copy_out([small, whole], rows=[0, 1], offsets=[2, 0])  # a part is asked for
+        assert small.tobytes() == b"345678" and whole.tobytes() == b"abcd"
+        lease.copy_out([small], offsets=0)
+        assert small.tobytes() == b"123456"
+
+
+def test_items_of_a_reservation_have_options(store: hf.Store) -> None:
+    with store.reserve(KEYS, 1, ttl=[None, 50, 5000], flags=[1, 2, 3]) as reserved:
+        reserved.copy_in([np.zeros(1, np.uint8)] * 3)
+        reserved.commit()
+    items = [store.item(key) for key in KEYS]
+    assert [item.flags for item in items] == [1, 2, 3] and items[0].expires is None
+    assert 40 < items[1].expires - store.now <= 50 < items[2].expires - store.now <= 5000
+
+
 def test_bad_arguments(store: hf.Store) -> None:
     with store.reserve([b"a", b"b"], 8) as reserved:
         ones = np.ones(8, np.uint8)

@@ -57,6 +57,15 @@ WRONG: list[tuple[str, Call, str]] = [
     ("no path", lambda s, d: hf.Store(5), "pool is 5, of type int: give a path, or a holdfastdb.Pool"),
     ("evict", lambda s, d: hf.Store(d / "b.hold", evict=True), "cannot evict items without a limit: give one"),
     ("limit", lambda s, d: hf.Store(d / "b.hold", limit=5), "a limit of 5 bytes: give at least 4 MiB"),
+    ("large limit", lambda s, d: hf.Store(d / "b.hold", limit=1 << 50), r"has addresses for \d+ bytes, not for 11258"),
+    ("limit later", lambda s, d: setattr(s, "limit", 1 << 50), r"has addresses for \d+ bytes, not for 11258"),
+    ("ttls", lambda s, d: s.set_many([A, A], [A, A], ttl=[1]), "ttl has 1 numbers, and there are 2 keys: give one"),
+    ("ttl row", lambda s, d: s.set_many([A, A], [A, A], ttl=[1, -1]), r"ttl\[1\] is -1: give seconds from now"),
+    ("ttl array", lambda s, d: s.set_many([A, A], [A, A], ttl=np.array([1, np.nan])), r"ttl\[1\] is nan: give"),
+    ("time row", lambda s, d: s.set_many([A, A], [A, A], expires=[None, 0]), r"expires\[1\] is 0: give seconds since"),
+    ("text row", lambda s, d: s.set_many([A, A], [A, A], expires=[1, "2"]), r"expires\[1\] is '2', of type str"),
+    ("both rows", lambda s, d: s.set_many([A], [A], ttl=[1], expires=2), "both ttl and expires are given"),
+    ("flags", lambda s, d: s.set_many([A, A], [A, A], flags=[1, 1 << 32]), r"flags\[1\] is 4294967296: give 0 to"),
     (
         "max_value",
         lambda s, d: hf.Store(d / "b.hold", max_value=1 << 30),
@@ -73,7 +82,11 @@ WRONG: list[tuple[str, Call, str]] = [
         lambda s, d: twice(d),
         "b.hold:s is open in this process, and opens once at a time: close it first",
     ),
-    ("other kind", lambda s, d: of_a_log(d), "b.hold:t is a checkpoint, not a store: name an object of that kind"),
+    (
+        "other kind",
+        lambda s, d: of_a_log(d),
+        "b.hold:t is a checkpoint, not a store: open it as a checkpoint, or name a store",
+    ),
     (
         "in use",
         lambda s, d: close_with(s.reserve([A], 8), s),

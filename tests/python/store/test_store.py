@@ -131,6 +131,59 @@ def test_many_keys(store: hf.Store) -> None:
     assert store.get_many([]).tolist() == [] and store.set_many([], []).tolist() == []
 
 
+def test_each_row_has_its_options(store: hf.Store) -> None:
+    keys = [b"a", b"b", b"c"]
+    store.set_many(keys, keys, ttl=[None, 100, 2000], flags=np.array([1, 2, 3], np.uint32))
+    items = [store.item(key) for key in keys]
+    assert [item.flags for item in items] == [1, 2, 3] and items[0].expires is None
+    assert 90 < items[1].expires - store.now <= 100 < items[2].expires - store.now <= 2000
+    later = np.array([1.5, 1e9, 9.5]) + time.time()
+    assert (store.set_many(keys, keys, expires=later, flags=7) == StoreStatus.UPDATED).all()
+    items = [store.item(key) for key in keys]
+    assert [item.flags for item in items] == [7] * 3
+    assert all(0 <= item.expires - time < 0.002 for item, time in zip(items, later, strict=True))
+    store.set_many(keys, keys, expires=[1, None, 1])  # in the past: absent
+    assert store.get_many(keys).tolist() == [None, b"b", None]
+    store.set_many(keys, keys, ttl=np.array([10, 20, 30]), flags=[4, 5, 6])
+    items = [store.item(key) for key in keys]
+    assert [(item.flags, 0 < item.expires - store.now <= 30) for item in items] == [(4, True), (5, True), (6, True)]
+    assert store.set_many([], [], ttl=[], flags=[]).tolist() == [] and store.set_many([], [], ttl=5).tolist() == []
+
+
+def test_counters(store: hf.Store) -> None:
+    """What docs/store.md says of them."""
+    assert store.increment(b"n") is None and store.decrement(b"n") is None and b"n" not in store
+    store.set(b"n", b"%d" % ((1 << 64) - 1), ttl=100, flags=9)
+    cas = store.item(b"n").cas
+    assert store.increment(b"n", 3) == 2 and store[b"n"] == b"2"  # it wraps
+    assert store.decrement(b"n", 3) == 0 and store[b"n"] == b"0"  # it does not
+    item = store.item(b"n")
+    assert item.flags == 9 and item.expires is not None and item.cas != cas
+    store[b"n"] = b"007"
+    assert store.increment(b"n") == 8 and store[b"n"] == b"8"
+    for value in (b"", b"-1", b"+1", b" 1", b"1.5", b"%d" % (1 << 64), b"0" * 21):
+        store[b"n"] = value
+        with pytest.raises(hf.InvalidArgument, match="is no decimal number below 2\\^64"):
+            store.increment(b"n")
+        assert store[b"n"] == value
+    with pytest.raises(hf.InvalidArgument, match="by is -1: give 0 to"):
+        store.increment(b"n", -1)
+
+
+def test_touch_without_a_time_ends_the_expiry(store: hf.Store) -> None:
+    for call in (store.touch, store.get_and_touch, store.mark_stale):
+        store.set(b"k", b"v", ttl=100)
+        assert call(b"k") and (store.item(b"k").expires is None) == (call != store.mark_stale)
+
+
+def test_delete_and_cas_with_an_id(store: hf.Store) -> None:
+    store[b"k"] = b"v"
+    cas = store.item(b"k").cas
+    assert store.delete(b"none", cas) is False and store.delete(b"k", cas + 1) is False and b"k" in store
+    assert store.cas(b"k", b"w", 0) is StoreStatus.MISMATCH
+    assert store.delete(b"k", cas) is True and store.cas(b"k", b"w", cas) is StoreStatus.NOT_FOUND
+
+
 def test_scan(store: hf.Store) -> None:
     expected = {f"key {i}".encode(): b"v" * i for i in range(500)}
     store.set_many(list(expected), list(expected.values()))
