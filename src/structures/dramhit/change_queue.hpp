@@ -126,14 +126,17 @@ class ChangeQueue {
       if (outcome == LineOutcome::done && task.state.is_alone()) [[likely]] {
         give(task, answer, tail - first - (head - first_head) - 1);
       } else if (outcome == LineOutcome::next && (reach & (kErases | kErased)) == 0) {
-        auto line = task.line;
-        auto want = task.want;
-        ask_next(line, want, task.state.op);
         sets_[task.hash % kSets] = head;
-        State state = task.state;
-        state.reach = reach;
-        state.goes_on = 1;
-        ring[head++ % kMostDepth] = {want, line, task.hash, task.given, task.id, state};
+        Task& on = ring[head++ % kMostDepth];
+        on.line = task.line;
+        on.want = task.want;
+        ask_next(on.line, on.want, task.state.op);
+        on.hash = task.hash;
+        on.given = task.given;
+        on.id = task.id;
+        on.state = task.state;
+        on.state.reach = reach;
+        on.state.goes_on = 1;
       } else {
         task.state.reach = reach;
         drained.left = &task;

@@ -22,16 +22,8 @@ class RowGroup {
   /// Of the rows from `rows.next` to `end` the first, at most `most`; `rows.next` is where the group before ended.
   template <class Form>
   [[gnu::always_inline]] void take(const Form& form, const Rows& rows, std::size_t end, unsigned most) {
-    if (rows.mask == nullptr && rows.parts == 1) {
-      size = static_cast<unsigned>(std::min<std::size_t>(most, end - rows.next));
-      after = rows.next + size;
-      for (unsigned i = 0; i < size; ++i) rows_[i] = rows.next + i;
-      form.hash_rows(rows, rows.next, size, hashes_);
-      row = rows_;
-      hash = hashes_;
-      return;
-    }
-    if (at_ == found_) scan(form, rows, end);
+    const bool all = rows.mask == nullptr && rows.parts == 1;
+    if (at_ == found_) all ? hash_next(form, rows, end) : scan(form, rows, end);
     row = rows_ + at_;
     hash = hashes_ + at_;
     size = std::min(most, found_ - at_);
@@ -40,7 +32,17 @@ class RowGroup {
   }
 
  private:
-  static constexpr unsigned kScanned = 256;
+  static constexpr unsigned kScanned = 256, kHashed = 64;
+
+  /// The next rows, hashed: more than are asked for together, since wide instructions take eight at a time.
+  template <class Form>
+  [[gnu::always_inline]] void hash_next(const Form& form, const Rows& rows, std::size_t end) {
+    found_ = static_cast<unsigned>(std::min<std::size_t>(kHashed, end - rows.next));
+    for (unsigned i = 0; i < found_; ++i) rows_[i] = rows.next + i;
+    form.hash_rows(rows, rows.next, found_, hashes_);
+    at_ = 0;
+    scanned_ = rows.next + found_;
+  }
 
   /// Finds the rows of this part among the next ones. Each thread of a batch scans the rows of all parts, so many at a time: without
   /// branches, and by wide instructions except for the last loop.
