@@ -4,6 +4,8 @@
 #include <atomic>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "frame/distribution.hpp"
@@ -143,31 +145,63 @@ Json row_of(const Case& its, const Figures& figures) {
   return row;
 }
 
+/// A store with the items of a data set.
+std::unique_ptr<Bench> loaded(const Setup& setup, const DataSet& set) {
+  auto bench = std::make_unique<Bench>(setup, setup.items);
+  PackedRows all(set, setup.batch);
+  for (std::uint64_t item = 0; item < setup.items;) {
+    all.clear();
+    for (; item < setup.items && all.size() < setup.batch; ++item) all.add(item, 1);
+    require((*bench)->set(all.keys(), all.values()) == 0, "loading");
+  }
+  return bench;
+}
+
+/// One, or for an index on several GPUs also one on the first of them.
+std::vector<Setup> setups_of(const Setup& setup) {
+  if (setup.devices.size() < 2) return {setup};
+  Setup one = setup;
+  one.devices.resize(1);
+  one.pool += ".one";
+  return {one, setup};
+}
+
 Json pipeline(const Setup& setup) {
+  const std::vector<Setup> setups = setups_of(setup);
   Json rows = Json::array();
   for (const DataSet& set : kDataSets) {
     if (setup.sets.find(set.name) == std::string::npos) continue;
-    Bench bench(setup, setup.items);
-    PackedRows all(set, setup.batch);
-    for (std::uint64_t item = 0; item < setup.items;) {
-      all.clear();
-      for (; item < setup.items && all.size() < setup.batch; ++item) all.add(item, 1);
-      require(bench->set(all.keys(), all.values()) == 0, "loading");
-    }
+    std::vector<std::unique_ptr<Bench>> stores;
+    for (const Setup& its : setups) stores.push_back(loaded(its, set));
     for (const Popularity popularity : {Popularity::uniform, Popularity::zipfian}) {
       const Distribution distribution(popularity, setup.items, 0.99);
       for (const unsigned gets : setup.gets) {
         for (const StoreMode mode : {StoreMode::direct, StoreMode::staged}) {
           const Case its{set, popularity, gets, mode};
           say(std::string("pipeline: data set ") + set.name + ", " + std::to_string(gets) + "% GET");
-          Figures figures;
-          for (unsigned i = 0; i < setup.repetitions; ++i) measure(setup, its, distribution, *bench, figures);
-          rows.push_back(row_of(its, figures));
+          std::vector<Figures> figures(stores.size());
+          for (unsigned i = 0; i < setup.repetitions; ++i) {
+            for (std::size_t at = 0; at < stores.size(); ++at) {
+              measure(setup, its, distribution, **stores[at], figures[at]);
+            }
+          }
+          for (std::size_t at = 0; at < stores.size(); ++at) {
+            const std::string failure = (*stores[at])->stats().index_failure;
+            if (!failure.empty()) throw std::runtime_error("the index is no longer on a GPU: " + failure);
+            rows.push_back(row_of(its, figures[at]));
+            if (stores.size() == 1) continue;
+            rows.back()["gpus"] = setups[at].devices.size();
+            std::vector<double> over;
+            for (unsigned i = 0; i < setup.repetitions; ++i) over.push_back(figures[at].rate[i] / figures[0].rate[i]);
+            rows.back()["over_one"] = spread(over);
+          }
         }
       }
     }
   }
-  return {{"study", setup.index == "gpu" ? "pipeline-gpu-index" : "pipeline"},
+  return {{"study", setups.size() > 1      ? "pipeline-gpus"
+                    : setup.index == "gpu" ? "pipeline-gpu-index"
+                                           : "pipeline"},
           {"items", setup.items},
           {"threads", setup.threads},
           {"batch", std::uint64_t{kRows}},

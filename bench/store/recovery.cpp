@@ -54,7 +54,7 @@ Json recovery(const Setup& setup) {
     waitpid(child, nullptr, 0);
     const auto begin = Clock::now();
     Pool pool = Pool::open(setup.pool);
-    Store store = Store::open(pool, "store", {.expected_items = setup.items, .index = index_of(setup)});
+    Store store = Store::open(pool, "store", options_of(setup, setup.items));
     map_and_open_ms.push_back(seconds_since(begin) * 1e3);
     open_ms.push_back(store.stats().open_ms);
     killed += store.stats().killed_at_open;

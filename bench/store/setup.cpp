@@ -26,6 +26,9 @@ void Setup::take(CLI::App& app) {
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   app.add_option("--index", index, "where a store has it")->check(CLI::IsMember({"cpu", "gpu"}))->capture_default_str();
+  app.add_option("--devices", devices,
+                 "of an index on GPUs; the study `pipeline` measures the first of several alone, too")
+      ->delimiter(',');
   app.add_option("--blocks", blocks, "that are copied between a GPU and a store")->capture_default_str();
   app.add_option("--block-bytes", block_bytes, "of each, a multiple of 8")->capture_default_str();
   app.add_option("--repetitions", repetitions, "of each measurement")
@@ -69,10 +72,14 @@ void PackedRows::add(std::uint64_t item, std::uint64_t version) {
 
 StoreIndex index_of(const Setup& setup) { return setup.index == "gpu" ? StoreIndex::gpu : StoreIndex::cpu; }
 
+StoreOptions options_of(const Setup& setup, std::uint64_t items) {
+  return {.expected_items = items, .index = index_of(setup), .devices = setup.devices};
+}
+
 Bench::Bench(const Setup& setup, std::uint64_t items)
     : path_(setup.pool),
       pool_(Pool::create(path_, true)),
-      store_(Store::create(pool_, "store", {.expected_items = items, .index = index_of(setup)})) {}
+      store_(Store::create(pool_, "store", options_of(setup, items))) {}
 
 Bench::~Bench() {
   store_.close();

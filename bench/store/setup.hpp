@@ -18,6 +18,7 @@ struct Setup {
   unsigned threads = 2;
   unsigned repetitions = 5;
   std::string index = "cpu", sets = "abcd";
+  std::vector<int> devices;
   unsigned under_way = 16;
   std::vector<unsigned> gets = {95, 100};
   std::uint64_t blocks = 4'096, block_bytes = 2 << 20;
@@ -72,6 +73,8 @@ class Bench {
 };
 
 StoreIndex index_of(const Setup& setup);
+/// Of a store of so many items.
+StoreOptions options_of(const Setup& setup, std::uint64_t items);
 /// Says on stderr how far the study is.
 void say(const std::string& what);
 /// Throws unless it holds: an answer was wrong.

@@ -22,6 +22,16 @@ def pipeline(content: Json) -> str:
     return grid(["data set", "keys", "GET", "mode", "M requests/s", "median wait, µs", "99%, µs"], rows)
 
 
+def gpus(content: Json) -> str:
+    """A row a data set, distribution, share of reads, mode and number of GPUs that share the index."""
+    rows = [
+        [row["set"], row["distribution"], f"{row['gets']}%", row["mode"], str(row["gpus"]),
+         spread_text(row["million_per_second"], 2), spread_text(row["over_one"], 2)]
+        for row in content["results"]["rows"]
+    ]  # fmt: skip
+    return grid(["data set", "keys", "GET", "mode", "GPUs", "M requests/s", "of one GPU's"], rows)
+
+
 def sets(content: Json) -> str:
     """A row a data set: batches of new items, of new values and of reads, and calls with one key; M operations/s."""
     figures = (
@@ -86,6 +96,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "store-churn": churn,
     "store-pipeline": pipeline,
     "store-pipeline-gpu-index": pipeline,
+    "store-pipeline-gpus": gpus,
     "store-sets": sets,
     "store-rivals": rivals,
     "store-snapshots": snapshots,

@@ -54,6 +54,7 @@ struct StoreOptions {
   bool flush = false;                        ///< flush and fence as domain `power` asks, on any medium
   bool gpu = false;                          ///< GPUs copy and read values in place: the memory of items is pinned
   StoreIndex index = StoreIndex::automatic;  ///< without a GPU, `gpu` throws DeviceError
+  std::vector<int> devices = {};             ///< with `gpu`: the numbers of the GPUs that share the index; none: GPU 0
   std::uint64_t seed = 0;                    ///< at creation: of the hash; 0: a random one
   bool overwrite = false;                    ///< at creation: take the place of a store of that name, in one commit
 };

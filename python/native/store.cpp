@@ -179,6 +179,7 @@ void bind_store(nb::module_& module) {
       .def_rw("flush", &StoreOptions::flush)
       .def_rw("gpu", &StoreOptions::gpu)
       .def_rw("index", &StoreOptions::index)
+      .def_rw("devices", &StoreOptions::devices)
       .def_rw("seed", &StoreOptions::seed)
       .def_rw("overwrite", &StoreOptions::overwrite);
   nb::class_<StoreScan>(module, "StoreScan").def(nb::init<>());

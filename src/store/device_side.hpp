@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "holdfast/store.hpp"
 #include "store/value_sum.hpp"
 #include "structures/cuckoo/any_index.hpp"
 #include "structures/cuckoo/cpu/cpu_index.hpp"
@@ -55,7 +56,15 @@ class DeviceSide {
 /// Throws DeviceError where this Holdfast was built without CUDA.
 std::unique_ptr<DeviceSide> make_device_side();
 
-/// An index in GPU memory, of the capacity and the signatures of `options`. Throws DeviceError.
-std::unique_ptr<cuckoo::AnyIndex> make_device_index(const cuckoo::cpu::CpuOptions& options);
+/// An index in the memory of GPU number `device`, of the capacity and the signatures of `options`. Throws DeviceError.
+std::unique_ptr<cuckoo::AnyIndex> make_device_index(const cuckoo::cpu::CpuOptions& options, int device);
+/// The same on several GPUs, each with the keys of a share of the hashes; on GPU 0 if no device is named. Throws DeviceError.
+std::unique_ptr<cuckoo::AnyIndex> make_device_indexes(const std::vector<int>& devices,
+                                                      const cuckoo::cpu::CpuOptions& options);
+
+/// Throws InvalidArgument where an index cannot be on the devices of the options.
+void require_device_list(const StoreOptions& options, const std::string& label);
+/// Throws DeviceError unless the number is that of one of so many devices.
+void require_device(int device, int devices);
 
 }  // namespace holdfast::store

@@ -9,7 +9,7 @@ namespace holdfast::store {
 [[gnu::weak]] std::unique_ptr<DeviceSide> make_device_side() {
   throw DeviceError("this Holdfast was built without CUDA: open the store without gpu");
 }
-[[gnu::weak]] std::unique_ptr<cuckoo::AnyIndex> make_device_index(const cuckoo::cpu::CpuOptions&) {
+[[gnu::weak]] std::unique_ptr<cuckoo::AnyIndex> make_device_index(const cuckoo::cpu::CpuOptions&, int) {
   throw DeviceError("this Holdfast was built without CUDA: open the store with its index on the CPU");
 }
 

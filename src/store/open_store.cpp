@@ -38,6 +38,7 @@ void require_valid(const StoreOptions& options, const std::string& label) {
   if (options.evict && options.limit_bytes == 0) {
     throw InvalidArgument(label + " cannot evict items without a limit: give one");
   }
+  require_device_list(options, label);
 }
 
 OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& options)
@@ -55,7 +56,11 @@ OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& op
   engine.grow = [this] { return grow(); };
   engine.require_whole = [this] { object_->pool().require_whole(); };
   engine.changing = [this] { object_->mark_changed(false, 1); };
-  if (options.index == StoreIndex::gpu) engine.other_index = make_device_index;
+  if (options.index == StoreIndex::gpu) {
+    engine.other_index = [this](const cuckoo::cpu::CpuOptions& index) {
+      return make_device_indexes(options_.devices, index);
+    };
+  }
   try {
     engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
   } catch (const NoSpace&) {  // of memory for what is volatile

@@ -29,6 +29,16 @@ inline std::unordered_map<std::uint64_t, Location> keys_to(std::uint64_t end) {
   return expected;
 }
 
+/// That an index without capacity has for 500,000 keys: at a load factor of 0.954, unless the maker has another number.
+template <class Maker>
+constexpr std::uint64_t grown_cells() {
+  if constexpr (requires { Maker::kGrownCells; }) {
+    return Maker::kGrownCells;
+  } else {
+    return std::uint64_t{1} << 19;
+  }
+}
+
 TYPED_TEST_P(IndexSuite, SmallBatchesAreAnswered) {
   auto index = TypeParam::make({.capacity = 1000});
   Batch batch = inserts(0, 500);
@@ -120,7 +130,7 @@ TYPED_TEST_P(IndexSuite, GrowsAndDropsNothing) {
     ASSERT_EQ(count(batch, Outcome::inserted), batch.size());
   }
   expect_candidates(index, keys_to(kKeys));
-  EXPECT_EQ(index.cells(), std::uint64_t{1} << 19) << "a load factor of 0.954";
+  EXPECT_EQ(index.cells(), grown_cells<TypeParam>());
 }
 
 TYPED_TEST_P(IndexSuite, BuildsPartitionByPartition) {

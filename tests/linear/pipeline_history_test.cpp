@@ -23,12 +23,12 @@ constexpr std::uint64_t kHistories = 40;
 constexpr std::uint64_t kHistories = 150;
 #endif
 
-void run_histories(const StorePipelineOptions& options, StoreIndex index = StoreIndex::cpu) {
+void run_histories(const StorePipelineOptions& options, const StoreOptions& of_store = {}) {
   const std::string path = "/dev/shm/holdfast-linear-pipeline-" + std::to_string(getpid());
   const auto log = std::make_unique<HistoryLog>();
   std::uint64_t overlapping = 0, done = 0;
   Pool pool = Pool::create(path, true);
-  Store store = Store::create(pool, "s", {.index = index});
+  Store store = Store::create(pool, "s", of_store);
   StorePipeline pipeline(store, options);
   Verifier verifier;
   const std::uint64_t histories = proof::is_long() ? 10 * kHistories : kHistories;
@@ -51,11 +51,12 @@ void run_histories(const StorePipelineOptions& options, StoreIndex index = Store
 
 TEST(PipelineHistory, Direct) { run_histories({.pending = 2}); }
 #ifndef HOLDFAST_WITH_CUDA
-/// Over a stand-in for the index on a GPU (stand_in_store.cpp), which fails amid the histories.
+/// Over a stand-in for the index on a GPU, or on three (stand_in_store.cpp), of which one fails amid the histories.
 void run_in_batches(const StorePipelineOptions& options) {
-  for (const std::int64_t calls : {-1, 500}) {
+  const std::pair<std::int64_t, std::vector<int>> cases[] = {{-1, {}}, {500, {}}, {900, {0, 1, 2}}};
+  for (const auto& [calls, devices] : cases) {
     store::StandIn::calls_left = calls;
-    run_histories(options, StoreIndex::gpu);
+    run_histories(options, {.index = StoreIndex::gpu, .devices = devices});
   }
   store::StandIn::calls_left = -1;
 }

@@ -48,9 +48,14 @@ StoreOptions store_options(std::uint64_t seed, [[maybe_unused]] bool forks) {
   if (seed % 3 != 0) return options;
 #ifndef HOLDFAST_WITH_CUDA
   options.index = StoreIndex::gpu;
+  const int devices = store::StandIn::devices;
 #else
-  if (!forks && cuda_devices() != 0) options.index = StoreIndex::gpu;
+  const int devices = forks ? 0 : cuda_devices();
+  if (devices != 0) options.index = StoreIndex::gpu;
 #endif
+  if (seed % 4 >= 2) {
+    for (int device = 0; device < devices; ++device) options.devices.push_back(device);
+  }
   return options;
 }
 HistoryStore history_store(Pool& pool, std::uint64_t seed, bool makes, bool forks = false) {

@@ -157,11 +157,11 @@ TEST_F(BatchedIndex, KeysOfOneSignatureAreChangedTogether) {
 
 /// A search in two steps, between which the index may fail.
 TEST_F(BatchedIndex, SearchesInTwoSteps) {
-  for (const std::int64_t fails_at : {-1, 0}) {
+  for (const auto& [fails_at, shards] : {std::pair(-1, 1), {0, 1}, {-1, 3}, {0, 3}, {1, 3}, {2, 3}}) {
     for (const bool fails_between : {false, true}) {
       StandIn::calls_left = -1;
       Heap heap(4);
-      Engine engine(mapped(heap), {}, options());
+      Engine engine(mapped(heap), {}, options(shards));
       std::vector<std::string> texts;
       for (int i = 0; i < 100; ++i) texts.push_back("key " + std::to_string(i));
       const Strings keys(std::vector<std::string>(texts.begin(), texts.begin() + 60)), all(texts);
@@ -190,13 +190,13 @@ TEST_F(BatchedIndex, AnEngineMayEndAmidASearch) {
   Heap heap(4);
   const Strings keys(std::vector<std::string>{"a", "b"});
   Engine::Lookup lookup, ends;
-  for (int round = 0; round < 3; ++round) {
-    const auto engine = std::make_unique<Engine>(mapped(heap), pool::Persist(), options());
+  for (const std::size_t shards : {1, 3, 2}) {
+    const auto engine = std::make_unique<Engine>(mapped(heap), pool::Persist(), options(shards));
     set_rows_of_engine(*engine, keys, keys);
     lookup.begin(*engine, engine_rows(keys), 2);
     lookup.finish();
     lookup.begin(*engine, engine_rows(keys), 2);
-    if (round == 2) ends.begin(*engine, engine_rows(keys), 2);
+    if (shards == 2) ends.begin(*engine, engine_rows(keys), 2);
   }
 }
 

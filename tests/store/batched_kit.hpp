@@ -12,6 +12,7 @@
 #include "holdfast/strings.hpp"
 #include "store/cpu/rows.hpp"
 #include "store/engine_kit.hpp"
+#include "structures/cuckoo/sharded_index.hpp"
 
 namespace holdfast::store::cpu {
 
@@ -46,13 +47,21 @@ inline std::vector<std::optional<std::string>> get_rows_of_engine(Engine& engine
   return values;
 }
 
+inline std::unique_ptr<cuckoo::AnyIndex> make_stand_in(const cuckoo::cpu::CpuOptions& options, std::size_t shards) {
+  if (shards == 1) return std::make_unique<StandInIndex>(options);
+  std::vector<std::unique_ptr<cuckoo::AnyIndex>> made;
+  for (std::size_t i = 0; i < shards; ++i) made.push_back(std::make_unique<StandInIndex>(options));
+  return std::make_unique<cuckoo::ShardedIndex>(std::move(made), 2);
+}
+
 class BatchedIndex : public testing::Test {
  protected:
-  EngineOptions options() const {
+  /// The index has so many shards, which fail one at a time.
+  EngineOptions options(std::size_t shards = 1) const {
     return {.index = {.capacity = 64, .threads = 1, .signature_bits = 16, .huge_pages = false},
             .evicts = false,
             .grow = {},
-            .other_index = [](const cuckoo::cpu::CpuOptions& index) { return std::make_unique<StandInIndex>(index); }};
+            .other_index = [shards](const cuckoo::cpu::CpuOptions& index) { return make_stand_in(index, shards); }};
   }
   static Mapped mapped(Heap& heap) { return {heap.view(), heap.record, 0x1234'5678}; }
   void SetUp() override { TearDown(); }

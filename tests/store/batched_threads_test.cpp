@@ -128,10 +128,12 @@ void change_while_it_fails(Engine& engine, std::int64_t fails_at, unsigned steps
 }
 
 TEST_F(BatchedIndex, ThreadsSeeTheirChanges) {
-  Heap heap(8);
-  Engine engine(mapped(heap), {}, options());
-  change_while_it_fails(engine, -1, 300);
-  EXPECT_EQ(engine.index().failure(), "");
+  for (const std::size_t shards : {1, 2, 3}) {
+    Heap heap(8);
+    Engine engine(mapped(heap), {}, options(shards));
+    change_while_it_fails(engine, -1, 300);
+    EXPECT_EQ(engine.index().failure(), "");
+  }
 }
 
 TEST_F(BatchedIndex, ExchangesOfThreadsThatWaitAreOneBatch) {
@@ -161,15 +163,16 @@ TEST_F(BatchedIndex, ExchangesOfThreadsThatWaitAreOneBatch) {
 TEST_F(BatchedIndex, TheCpuTakesThePlaceOfAnIndexThatFails) {
   const std::int64_t calls[] = {0, 1, 2, 3, 5, 8, 13, 30, 31, 32, 33, 77, 100, 101, 150, 213};
   for (const std::int64_t fails_at : calls) {
+    const std::size_t shards = 1 + static_cast<std::size_t>(fails_at % 3);
     Heap heap(8);
     {
-      Engine engine(mapped(heap), {}, options());
+      Engine engine(mapped(heap), {}, options(shards));
       ASSERT_NO_FATAL_FAILURE(change_while_it_fails(engine, fails_at, 150)) << fails_at;
       EXPECT_EQ(engine.index().failure(), "the GPU was lost");
       EXPECT_FALSE(engine.index().is_batched());
     }
     StandIn::calls_left = -1;
-    Engine again(mapped(heap), {}, options());
+    Engine again(mapped(heap), {}, options(4 - shards));
     EXPECT_EQ(again.recovered().killed, 0u);
     EXPECT_EQ(again.size(), 1u);
     EXPECT_TRUE(again.index().is_batched());
@@ -179,8 +182,9 @@ TEST_F(BatchedIndex, TheCpuTakesThePlaceOfAnIndexThatFails) {
 TEST_F(BatchedIndex, TheCpuTakesThePlaceOfAnIndexWithoutMemory) {
   for (const std::uint64_t most : {1, 10, 25, 40}) {
     Heap heap(8);
-    Engine engine(mapped(heap), {}, options());
-    StandIn::most_entries = most;
+    const std::size_t shards = 1 + most % 3;
+    Engine engine(mapped(heap), {}, options(shards));
+    StandIn::most_entries = (most + shards - 1) / shards;  // of one of them
     ASSERT_NO_FATAL_FAILURE(change_while_it_fails(engine, -1, 150)) << most;
     EXPECT_EQ(engine.index().failure(), "it has no memory for more entries");
     StandIn::most_entries = ~std::uint64_t{0};
@@ -193,8 +197,33 @@ TEST_F(BatchedIndex, AnIndexWithoutMemoryForAllItemsIsRefused) {
     Engine engine(mapped(heap), {}, options());
     for (int i = 0; i < 20; ++i) set(engine, std::to_string(i), "v");
   }
-  StandIn::most_entries = 10;
-  EXPECT_THROW(Engine(mapped(heap), {}, options()), DeviceError);
+  for (const std::size_t shards : {1, 2}) {
+    StandIn::most_entries = 10 / shards - 1;
+    EXPECT_THROW(Engine(mapped(heap), {}, options(shards)), DeviceError);
+  }
+}
+
+/// With each call of the index, of each shard, as the one that fails.
+TEST_F(BatchedIndex, AnyShardMayFailAmidABatch) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 200; ++i) texts.push_back("key " + std::to_string(i));
+  const Strings keys(texts), some(std::vector<std::string>(texts.begin() + 100, texts.end()));
+  const Strings values(std::vector<std::string>(200, "new"));
+  for (std::int64_t fails_at = 0; fails_at < 9; ++fails_at) {
+    StandIn::calls_left = -1;
+    Heap heap(4);
+    Engine engine(mapped(heap), {}, options(3));
+    ASSERT_EQ(set_rows_of_engine(engine, some, some), std::vector<Change>(100, Change::inserted));
+    StandIn::calls_left = fails_at;  // three calls search, three exchange, three search
+    const std::vector<Change> changes = set_rows_of_engine(engine, keys, values);
+    for (std::size_t i = 0; i < 200; ++i) ASSERT_EQ(changes[i], i < 100 ? Change::inserted : Change::replaced);
+    EXPECT_EQ(get_rows_of_engine(engine, keys), std::vector<std::optional<std::string>>(200, "new"));
+    EXPECT_EQ(engine.index().failure(), "the GPU was lost") << fails_at;
+    EXPECT_EQ(engine.size(), 200u);
+    std::uint64_t items = 0;
+    EXPECT_EQ(engine.verify(10, items), std::vector<std::string>());
+    EXPECT_EQ(items, 200u);
+  }
 }
 
 }  // namespace

@@ -36,9 +36,16 @@ TEST_F(StoreIndexOption, AStoreMovesBetweenIndexes) {
   for (int i = 0; i < 1000; ++i) keys.push_back("key " + std::to_string(i));
   const Strings rows = strings(keys);
   make({.index = StoreIndex::gpu}).set(rows_of(rows), rows_of(rows), {}, {});
-  for (const StoreIndex index : {StoreIndex::cpu, StoreIndex::gpu, StoreIndex::automatic}) {
+  const StoreOptions moves[] = {{.index = StoreIndex::cpu},
+                                {.index = StoreIndex::gpu},
+                                {.index = StoreIndex::gpu, .devices = {1}},
+                                {.index = StoreIndex::gpu, .devices = {2, 0}},
+                                {.index = StoreIndex::gpu, .devices = {0, 1, 2}},
+                                {}};
+  for (const StoreOptions& options : moves) {
     reopen_pool();
-    Store store = Store::open(pool_, "s", {.index = index});
+    Store store = Store::open(pool_, "s", options);
+    EXPECT_EQ(store.stats().index_on_gpu, options.index == StoreIndex::gpu);
     StoreItems items;
     store.get(rows_of(rows), items);
     for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(items.values[i], keys[i]);
@@ -59,6 +66,44 @@ TEST_F(StoreIndexOption, WithoutAGpuTheErrorSaysSo) {
   EXPECT_EQ(make().set("a", "1"), StoreStatus::inserted);
   EXPECT_THROW(Store::open(pool_, "s", {.index = StoreIndex::gpu}), DeviceError);
   EXPECT_EQ(Store::open(pool_, "s").get("a")->value, "1");
+}
+
+TEST_F(StoreIndexOption, DevicesAreThere) {
+  const auto error_of = [&](const StoreOptions& options) -> std::string {
+    try {
+      Store::create(pool_, "refused", options);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    } catch (const DeviceError& error) {
+      return std::string("device: ") + error.what();
+    }
+    return "none";
+  };
+  const auto expect_error = [&](const StoreOptions& options, const std::string& part) {
+    const std::string error = error_of(options);
+    EXPECT_NE(error.find(part), std::string::npos) << error;
+  };
+  expect_error({.devices = {0}}, "has devices, but its index is not on a GPU: give the index gpu too, or no devices");
+  expect_error({.index = StoreIndex::cpu, .devices = {0, 1}}, "but its index is not on a GPU");
+  expect_error({.index = StoreIndex::gpu, .devices = {1, 0, 1}}, "names GPU 1 twice: name each once");
+  expect_error({.index = StoreIndex::gpu, .devices = {0, -1}}, "on GPU -1: GPUs are numbered from 0");
+  expect_error({.index = StoreIndex::gpu, .devices = std::vector<int>(257)}, "on 257 GPUs: name up to 256");
+  const std::string none = "cannot have its index on a GPU: GPU 3 does not exist: there are 3, numbered from 0";
+  expect_error({.index = StoreIndex::gpu, .devices = {0, 3}}, "device: " + pool_.path());
+  expect_error({.index = StoreIndex::gpu, .devices = {0, 3}}, none);
+  expect_error({.index = StoreIndex::gpu, .devices = {3}}, none);
+}
+
+TEST_F(StoreIndexOption, EachDeviceHasItsShareOfTheKeys) {
+  Store store = make({.index = StoreIndex::gpu, .devices = {0, 2}});
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1000; ++i) keys.push_back("key " + std::to_string(i));
+  store::StandIn::calls = store::StandIn::rows = 0;
+  const Strings rows = strings(keys);
+  store.set(rows_of(rows), rows_of(rows), {}, {});
+  EXPECT_EQ(store::StandIn::calls, 4u) << "a search and an exchange of each";
+  EXPECT_EQ(store::StandIn::rows, 2000u);
+  EXPECT_EQ(store.stats().items, 1000u);
 }
 
 TEST_F(StoreIndexOption, AGpuThatFailsIsReportedAndNothingIsLost) {

@@ -1,6 +1,7 @@
 // pipeline_fixture.hpp: a store behind a pipeline, in both modes.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -25,10 +26,12 @@ struct Released {
 struct PipelineCase {
   StoreMode mode;
   StoreIndex index;
+  int devices = 1;  ///< with `gpu`, if there are so many
 
   static std::string name(const testing::TestParamInfo<PipelineCase>& each) {
     const std::string mode = each.param.mode == StoreMode::direct ? "Direct" : "Staged";
-    return each.param.index == StoreIndex::gpu ? mode + "InBatches" : mode;
+    const std::string name = each.param.index == StoreIndex::gpu ? mode + "InBatches" : mode;
+    return each.param.devices > 1 ? name + "OfShards" : name;
   }
 };
 
@@ -49,8 +52,19 @@ class StorePipelineTest : public StoreTest, public testing::WithParamInterface<P
     return options;
   }
 
-  static StoreIndex index() { return GetParam().index == StoreIndex::gpu ? index_on_gpu() : GetParam().index; }
-  Store store_ = make({.index = index(), .seed = 7});
+  static StoreOptions options() {
+    StoreOptions options{.seed = 7};
+    if (GetParam().index == StoreIndex::gpu) options.index = index_on_gpu();
+    if (options.index != StoreIndex::gpu) return options;
+#ifdef HOLDFAST_WITH_CUDA
+    const int devices = std::min(GetParam().devices, cuda_devices());
+#else
+    const int devices = GetParam().devices;
+#endif
+    for (int device = 0; device < devices; ++device) options.devices.push_back(device);
+    return options;
+  }
+  Store store_ = make(options());
 };
 
 }  // namespace holdfast

@@ -70,7 +70,9 @@ INSTANTIATE_TEST_SUITE_P(Modes, StorePipelineTest,
                          testing::Values(PipelineCase{StoreMode::direct, StoreIndex::cpu},
                                          PipelineCase{StoreMode::staged, StoreIndex::cpu},
                                          PipelineCase{StoreMode::direct, StoreIndex::gpu},
-                                         PipelineCase{StoreMode::staged, StoreIndex::gpu}),
+                                         PipelineCase{StoreMode::staged, StoreIndex::gpu},
+                                         PipelineCase{StoreMode::direct, StoreIndex::gpu, 2},
+                                         PipelineCase{StoreMode::staged, StoreIndex::gpu, 2}),
                          PipelineCase::name);
 
 TEST_P(StorePipelineTest, AnswersAsSingleCallsDo) {

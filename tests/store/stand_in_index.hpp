@@ -20,6 +20,7 @@ struct StandIn {
   static inline std::atomic<std::int64_t> calls_left = -1;  ///< until it fails, amid a call; negative: it does not
   static inline std::atomic<std::uint64_t> most_entries = ~std::uint64_t{0};  ///< that it has memory for
   static inline std::atomic<bool> is_missing = false;  ///< there is none: as a machine without a GPU
+  static constexpr int devices = 3;
   static inline std::atomic<std::uint64_t> calls = 0, rows = 0;
   static inline std::atomic<unsigned> pause_us = 0;  ///< that each call takes at least
 };

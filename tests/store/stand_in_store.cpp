@@ -5,8 +5,9 @@
 
 namespace holdfast {
 
-std::unique_ptr<cuckoo::AnyIndex> store::make_device_index(const cuckoo::cpu::CpuOptions& options) {
+std::unique_ptr<cuckoo::AnyIndex> store::make_device_index(const cuckoo::cpu::CpuOptions& options, int device) {
   if (StandIn::is_missing) throw DeviceError("this machine has no NVIDIA GPU");
+  require_device(device, StandIn::devices);
   return std::make_unique<StandInIndex>(options);
 }
 

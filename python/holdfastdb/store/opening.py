@@ -1,4 +1,6 @@
-"""Finds the object of a pool that a Store opens, or creates it, and the pool, where nothing says that they exist."""
+"""Finds the object of a pool that a Store opens, or creates it, and the pool, where nothing says that they exist.
+
+Checks which GPUs have its index."""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from typing import Any, NamedTuple
 from .._native import Pool as NativePool
 from .._native import Store as NativeStore
 from .._native import StoreOptions as NativeOptions
+from ..checked import whole
 from ..errors import InvalidArgument, InvalidType, ObjectNotFound, PoolExists, PoolMismatch, PoolNotFound
 from ..inspection import ObjectInfo, path_text
 from ..messages import shown
@@ -19,6 +22,17 @@ NEW_NAME = "store"
 _ATTEMPTS = 3
 """To open or create a pool that other processes create and remove at the same time."""
 _MOST_SHOWN = 8
+_MOST_DEVICES = 256
+
+
+def device_numbers(devices: Sequence[int]) -> list[int]:
+    if isinstance(devices, str | bytes) or not isinstance(devices, Sequence):
+        raise InvalidType(
+            f"devices is {shown(devices)}, of type {type(devices).__name__}: give numbers of GPUs, as (0, 1)"
+        )
+    if len(devices) > _MOST_DEVICES:
+        raise InvalidArgument(f"devices has {len(devices):,} numbers: give up to {_MOST_DEVICES}")
+    return [whole("devices", device, 0, (1 << 31) - 1) for device in devices]
 
 
 class Opened(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -26,7 +26,7 @@ from ..strings import Strings, give, take
 from .in_place import InPlace
 from .items import StoreItem, StoreStats, StoreStatus, item_of
 from .keys import SingleKeys
-from .opening import open_store
+from .opening import device_numbers, open_store
 from .row_options import Flags, RowOptions, Seconds
 from .times import LATEST
 
@@ -71,6 +71,9 @@ class Store(SingleKeys, InPlace):
     index
         "cpu", "gpu" or "auto": where the index is. "auto" is at present "cpu". On a GPU it is for pipelines and
         batches: a call with one key takes as long as a batch. If the GPU fails, an index on the CPU takes its place.
+    devices
+        With the index "gpu": numbers of the GPUs that share it, each with the keys of a share of the hashes. By default
+        GPU 0 has all.
 
     Raises
     ------
@@ -98,6 +101,7 @@ class Store(SingleKeys, InPlace):
         flush: bool = False,
         gpu: bool = False,
         index: str = "auto",
+        devices: Sequence[int] = (),
     ) -> None:
         options = NativeOptions()
         options.limit_bytes = whole("limit", limit, 0, MOST)
@@ -107,6 +111,7 @@ class Store(SingleKeys, InPlace):
         options.flush = flag("flush", flush)
         options.gpu = flag("gpu", gpu)
         options.index = INDEXES[one_of("index", index, tuple(INDEXES))]
+        options.devices = device_numbers(devices)
         name = None if name is None else name_of(name)
         mode = None if mode is None else mode_of(mode, "store")
         opened = open_store(pool, name, mode, options)

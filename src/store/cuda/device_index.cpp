@@ -6,12 +6,16 @@
 
 namespace holdfast::store {
 
-std::unique_ptr<cuckoo::AnyIndex> make_device_index(const cuckoo::cpu::CpuOptions& options) {
+std::unique_ptr<cuckoo::AnyIndex> make_device_index(const cuckoo::cpu::CpuOptions& options, int device) {
   std::string why;
-  if (cuda_devices(&why) == 0) throw DeviceError(why + ": open the store with its index on the CPU");
+  const int devices = cuda_devices(&why);
+  if (devices == 0) throw DeviceError(why + ": open the store with its index on the CPU");
+  require_device(device, devices);
   using Index = cuckoo::AnyIndexOf<cuckoo::cuda::CudaIndex, cuckoo::cuda::CudaOptions>;
-  return std::make_unique<Index>(cuckoo::cuda::CudaOptions{
-      .capacity = options.capacity, .signature_bits = options.signature_bits, .threads = options.threads});
+  return std::make_unique<Index>(cuckoo::cuda::CudaOptions{.capacity = options.capacity,
+                                                           .device = device,
+                                                           .signature_bits = options.signature_bits,
+                                                           .threads = options.threads});
 }
 
 }  // namespace holdfast::store

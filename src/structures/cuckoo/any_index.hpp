@@ -9,6 +9,7 @@
 #include "structures/cuckoo/fresh_rows.hpp"
 #include "structures/cuckoo/index.hpp"
 #include "structures/cuckoo/searching.hpp"
+#include "structures/cuckoo/under_way.hpp"
 
 namespace holdfast::cuckoo {
 
@@ -27,6 +28,10 @@ class AnyIndex {
                         std::span<const Location> locations, std::span<Outcome> outcomes) = 0;
   virtual void erase(std::span<const Hash> hashes, std::span<const Location> locations,
                      std::span<Outcome> outcomes) = 0;
+  /// Begins a batch. An index without an asynchronous one executes it when it is finished.
+  virtual std::unique_ptr<UnderWay> begin(const AnyBatch& batch) {
+    return std::make_unique<ExecutedLater<AnyIndex>>(*this, batch);
+  }
   /// Inserts rows that threads have collected, each in a FreshRows of as many parts, before anything else is called. Returns the rows that are not in
   /// it then: those of a signature that another row in their buckets has, as their keys may repeat, and those that found no cell.
   virtual std::vector<Row> fill(std::span<const FreshRows> found) = 0;
@@ -60,6 +65,13 @@ class AnyIndexOf final : public AnyIndex {
   void erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes) override {
     index_.erase(hashes, locations, outcomes);
   }
+  std::unique_ptr<UnderWay> begin(const AnyBatch& batch) override {
+    if constexpr (requires { index_.begin(batch); }) {
+      return index_.begin(batch);
+    } else {
+      return AnyIndex::begin(batch);
+    }
+  }
   std::vector<Row> fill(std::span<const FreshRows> found) override { return index_.fill(found); }
   std::uint64_t size() const override { return index_.size(); }
   std::unique_ptr<AnyIndex> another(std::uint64_t capacity) const override {
@@ -67,6 +79,7 @@ class AnyIndexOf final : public AnyIndex {
     options.capacity = capacity;
     return std::make_unique<AnyIndexOf>(options);
   }
+  I& index() { return index_; }
 
  private:
   const Options options_;

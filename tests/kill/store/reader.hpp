@@ -19,6 +19,7 @@ inline StoreOptions store_options(const StoreRound& round, StoreIndexOn index) {
   StoreOptions options;
   if (round.use == StoreUseOf::evicts) options = {.limit_bytes = kEvictingLimit, .evict = true};
   options.index = index == StoreIndexOn::gpu ? StoreIndex::gpu : StoreIndex::cpu;
+  if (kStandsIn && options.index == StoreIndex::gpu && round.seed % 3 != 0) options.devices = {0, 1};
   options.flush = round.flush != 0;
   options.seed = round.seed;
   return options;

@@ -6,7 +6,8 @@
 
 namespace holdfast {
 
-std::unique_ptr<cuckoo::AnyIndex> store::make_device_index(const cuckoo::cpu::CpuOptions& options) {
+std::unique_ptr<cuckoo::AnyIndex> store::make_device_index(const cuckoo::cpu::CpuOptions& options, int device) {
+  require_device(device, StandIn::devices);
   return std::make_unique<StandInIndex>(options);
 }
 

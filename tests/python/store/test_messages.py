@@ -76,6 +76,15 @@ WRONG: list[tuple[str, Call, str]] = [
         lambda s, d: hf.Store(d / "b.hold", expected_items=1 << 32),
         "expected_items is 4294967296: give 0 to",
     ),
+    ("device list", lambda s, d: hf.Store(d / "b.hold", devices=1), r"devices is 1, of type int: give numbers of GPUs"),
+    ("device", lambda s, d: hf.Store(d / "b.hold", index="gpu", devices=[-1]), "devices is -1: give 0 to"),
+    (
+        "many",
+        lambda s, d: hf.Store(d / "b.hold", index="gpu", devices=range(300)),
+        "devices has 300 numbers: give up to",
+    ),
+    ("one device twice", lambda s, d: hf.Store(d / "b.hold", index="gpu", devices=(1, 1)), "names GPU 1 twice"),
+    ("no index", lambda s, d: hf.Store(d / "b.hold", devices=(0, 1)), "has devices, but its index is not on a GPU"),
     ("twice", lambda s, d: hf.Store(d / "a.hold"), "in this process: use what is open, or close it first"),
     (
         "pool's name",

@@ -17,6 +17,7 @@
 #include "structures/cuckoo/fresh_rows.hpp"
 #include "structures/cuckoo/index.hpp"
 #include "structures/cuckoo/searching.hpp"
+#include "structures/cuckoo/under_way.hpp"
 #include "threads/gate.hpp"
 
 namespace holdfast::cuckoo::cuda {
@@ -49,6 +50,8 @@ class CudaIndex {
   void exchange(std::span<const Hash> hashes, std::span<const Location> old, std::span<const Location> locations,
                 std::span<Outcome> outcomes);
   void erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes);
+  /// Begins a batch: one of at most LinkStage::kPieceRows rows is enqueued, a larger one is executed when it is finished.
+  std::unique_ptr<UnderWay> begin(const AnyBatch& batch);
   void reserve(std::uint64_t entries);
   /// Inserts many entries that the index does not have: grows first. Returns how many rows found no cell because GPU memory for growth was lacking; these are not in the index.
   std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations);
@@ -71,6 +74,7 @@ class CudaIndex {
 
  private:
   class Search;
+  class Piece;
   DeviceIndex index() const { return {cells_.data(), groups_.data(), geometry_}; }
   Counters counters() const;
   unsigned bits() const;
