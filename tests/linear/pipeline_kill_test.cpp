@@ -105,7 +105,11 @@ void kill_pipelines(const Way& way) {
     }
   }
   std::filesystem::remove(path);
-  EXPECT_GE(in_part, kills / 30) << "hardly a kill met callers that wait";
+  EXPECT_GE(cut, kills / 4) << "hardly a kill met a history";
+  // Where nothing holds answers, a caller has all of its own within microseconds: on one core no kill comes between.
+  if (way.is_late) {
+    EXPECT_GE(in_part, kills / 30) << "hardly a kill met callers that wait";
+  }
   std::cout << done << " kills, " << cut << " cut a history, " << in_part << " of them behind some answers\n";
 }
 

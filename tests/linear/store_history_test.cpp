@@ -332,7 +332,8 @@ TEST(StoreHistory, PlantedErrorsAreCaught) {
   HistoryStore store = history_store(pool, 7, true);
   const auto log = std::make_unique<HistoryLog>();
   unsigned values = 0, compared = 0, sums = 0;
-  for (std::uint64_t number = 0; number < 300; ++number) {
+  const auto are_enough = [&] { return values > 50 && compared > 20 && sums > 10; };  // how callers meet is chance
+  for (std::uint64_t number = 0; number < 300 || (!are_enough() && number < 10'000); ++number) {
     std::memset(static_cast<void*>(log.get()), 0, sizeof(HistoryLog));
     run_store_history(store, 7, number, *log);
     const auto is_caught = [&] { return !Verifier().add(*log).empty(); };
@@ -354,9 +355,7 @@ TEST(StoreHistory, PlantedErrorsAreCaught) {
       }
     }
   }
-  EXPECT_GT(values, 50u);
-  EXPECT_GT(compared, 20u);
-  EXPECT_GT(sums, 10u);
+  EXPECT_TRUE(are_enough()) << values << " values, " << compared << " compared, " << sums << " sums";
   std::filesystem::remove(path);
 }
 

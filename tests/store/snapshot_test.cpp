@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <iostream>
 #include <map>
 #include <stop_token>
@@ -14,6 +16,7 @@
 #include "store/sanitized.hpp"
 #include "store/store_fixture.hpp"
 #include "support/random.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast {
 namespace {
@@ -176,6 +179,22 @@ void change(Store& store, Changer (&changers)[kChangers], unsigned writer, std::
   }
 }
 
+/// Calls `act` in the thread that copies, before it writes first.
+class AtFirstWrite : public system::Observer {
+ public:
+  explicit AtFirstWrite(std::function<void()> act) : act_(std::move(act)), before_(system::observe(this)) {}
+  ~AtFirstWrite() override { system::observe(before_); }
+  int before(const system::Event& event) noexcept override {
+    if (event.call == system::Call::pwrite && !done_.exchange(true)) act_();
+    return 0;
+  }
+
+ private:
+  const std::function<void()> act_;
+  std::atomic<bool> done_ = false;
+  system::Observer* const before_;
+};
+
 class StoreSnapshotTest : public StoreTest {
  protected:
   void run(std::uint64_t large) {
@@ -266,24 +285,18 @@ TEST_F(StoreSnapshotTest, ChangesRunWhileOtherObjectsAreCopied) {
     const Section section = region.section();
     std::memset(section.bytes().data(), 1, section.bytes().size());
   }
-  // Changes that wait for the region take as long as its copy. Others seldom do, on a busy machine.
-  bool seen = false;
-  for (int attempt = 0; attempt < 20 && !seen; ++attempt) {
-    std::atomic<bool> ends = false;
-    double longest_ms = 0;
-    std::jthread changes([&] {
-      while (!ends) {
-        const auto begin = std::chrono::steady_clock::now();
-        store.set("key", "value");
-        longest_ms = std::max(longest_ms, Took(std::chrono::steady_clock::now() - begin).count());
-      }
+  std::future<void> changed;
+  bool was_done = false;
+  {
+    const AtFirstWrite copying([&] {
+      changed = std::async(std::launch::async, [&] { store.set("key", "value"); });
+      was_done = changed.wait_for(std::chrono::minutes(1)) == std::future_status::ready;
     });
-    const SnapshotResult result = pool_.snapshot(copy_, {.overwrite = true, .writers_idle = true, .threads = 1});
-    ends = true;
-    changes.join();
-    seen = longest_ms < result.held_ms / 2;
+    pool_.snapshot(copy_, {.writers_idle = true, .threads = 1});
+    ASSERT_TRUE(changed.valid()) << "the copy writes nothing";
+    changed.wait();
   }
-  EXPECT_TRUE(seen);
+  EXPECT_TRUE(was_done) << "it waits for the copy of the region";
 }
 
 TEST_F(StoreSnapshotTest, OneThatWasStoppedLeavesNothing) {

@@ -32,7 +32,7 @@ class Attempt {
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
   bool is_inside() const {
-    for (unsigned i = 0; i < 100 && !inside_; ++i) std::this_thread::sleep_for(kAWhile);  // far longer than it takes
+    for (unsigned i = 0; i < 3000 && !inside_; ++i) std::this_thread::sleep_for(kAWhile);  // a minute
     return inside_;
   }
   bool waits() const {

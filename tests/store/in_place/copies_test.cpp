@@ -256,8 +256,11 @@ TEST_F(StoreDeviceCopies, ARowEndsAfterTheCallsThatCopy) {
   std::jthread copying([&] { reserved.copy_in(std::vector<StoreSource>{{0, 0, text.data(), text.size(), true}}); });
   inside.get_future().wait();
   auto committed = std::async(std::launch::async, [&] { return reserved.commit(0); });
-  EXPECT_EQ(committed.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (reserved.has(0) && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(reserved.has(0)) << "it is being committed";
+  EXPECT_EQ(committed.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
   EXPECT_THROW(reserved.abort(0), InvalidArgument);
   go.set_value();
   EXPECT_EQ(committed.get(), StoreStatus::inserted);
