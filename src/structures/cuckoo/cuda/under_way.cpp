@@ -11,7 +11,8 @@ class CudaIndex::Piece final : public UnderWay {
  public:
   Piece(CudaIndex& index, const AnyBatch& batch) : index_(index), batch_(batch), lease_(index.stages_->lend()) {
     LinkPiece& piece = (*lease_).piece();
-    piece.begin(batch_.hashes.size() * kMostRowBytes);
+    const std::size_t others = batch_.kind == AnyBatch::Kind::candidates ? sizeof(Candidates) : 3 * sizeof(Location);
+    piece.begin(batch_.hashes.size() * (sizeof(Hash) + others));
     enqueue(piece, (*lease_).stream());
     piece.ended().record((*lease_).stream());
   }
@@ -27,8 +28,6 @@ class CudaIndex::Piece final : public UnderWay {
   }
 
  private:
-  static constexpr std::size_t kMostRowBytes = sizeof(Hash) + std::max(sizeof(Candidates), 3 * sizeof(Location));
-
   void enqueue(LinkPiece& piece, cudaStream_t stream) {
     const std::size_t rows = batch_.hashes.size();
     using Kind = AnyBatch::Kind;
