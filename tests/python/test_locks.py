@@ -308,7 +308,7 @@ def test_a_predicate_and_other_tables_of_its_pool(folder: Path) -> None:
         thread = threading.Thread(target=copies)
         thread.start()
         refused = 0
-        while time.monotonic() < until:
+        while refused == 0 or time.monotonic() < until:
             def where(some, rows):
                 global refused
                 for call in (lambda: two.insert([1], [2]), lambda: pool.create_table("three", device="cpu")):
