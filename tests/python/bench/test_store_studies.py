@@ -20,6 +20,13 @@ def test_pipeline() -> None:
     assert lines[1] == "| a | zipfian | 95% | staged | 4.00 (2.00–8.00) | 100 (50–200); 2.0 C | 300 (150–600); 6.0 C |"
 
 
+def test_gpus() -> None:
+    row = {"set": "a", "distribution": "uniform", "gets": 100, "mode": "staged", "gpus": 2,
+           "million_per_second": spread(4), "over_one": spread(1)}  # fmt: skip
+    table = tables.TABLES["store-pipeline-gpus"](results.result("store-pipeline-gpus", {}, {"rows": [row]}, layers=()))
+    assert table.splitlines()[2] == "| a | uniform | 100% | staged | 2 | 4.00 (2.00–8.00) | 1.00 (0.50–2.00) |"
+
+
 def test_sets_and_rivals() -> None:
     asked = ("set_new", "set_again", "get_uniform", "get_zipfian", "get_95_zipfian", "get_one_a_call", "set_one_a_call")
     row = {"set": "b", "key_bytes": 16, "value_bytes": 64, "million_per_second": {name: spread(2) for name in asked}}
