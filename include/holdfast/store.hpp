@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 
 #include "holdfast/blobs.hpp"
 #include "holdfast/pool.hpp"
+#include "holdfast/strings.hpp"
 
 namespace holdfast {
 
@@ -33,8 +35,10 @@ enum class StoreStatus : std::uint8_t {
   no_space = 7,   ///< there is no memory for the item; nothing changed
   too_large = 8,  ///< the value would be larger than the store allows; nothing changed
   not_run = 9,    ///< in Python, of a row of a reservation: it was aborted; nothing changed
+  damaged =
+      10,  ///< of a pipeline: the item does not match its checksum; nothing changed. Single calls throw PoolCorrupt
 };
-inline constexpr unsigned kStoreStatuses = 10;
+inline constexpr unsigned kStoreStatuses = 11;
 const char* name(StoreStatus status);
 
 /// Where a store has its index.
@@ -45,7 +49,8 @@ enum class StoreIndex : std::uint8_t {
 };
 
 struct StoreOptions {
-  std::uint64_t limit_bytes = 0;  ///< of memory for items; 0: what the medium has. 4 MiB to 1 TiB, in steps of 2 MiB
+  std::uint64_t limit_bytes = 0;  ///< of memory for items; 0: what the medium has. 4 MiB to 1 TiB; a heap has whole
+                                  ///< pieces of 2 MiB below it, and `stats` reports it as it was given
   bool evict =
       false;  ///< where memory is lacking, items that were not read lately are removed; otherwise such a change
               ///< answers `no_space`
@@ -103,8 +108,14 @@ struct StoreCandidates {
   Arena memory;
 };
 
-/// Keys, or values: row i is [offsets[i], offsets[i + 1]) of `bytes`. `Strings` makes one of strings.
+/// Keys, or values: row i is [offsets[i], offsets[i + 1]) of `bytes`. `Strings` packs them, and is converted: `store.erase(Strings(names))`.
 struct StoreRows {
+  StoreRows() = default;
+  StoreRows(const void* its_bytes, const std::uint64_t* its_offsets, std::size_t its_size)
+      : bytes(its_bytes), offsets(its_offsets), size(its_size) {}
+  StoreRows(const Strings& strings)  // NOLINT(google-explicit-constructor): what a call of a batch takes
+      : StoreRows(strings.bytes(), strings.offsets(), strings.size()) {}
+
   const void* bytes = nullptr;
   const std::uint64_t* offsets = nullptr;  ///< (size + 1,), not decreasing
   std::size_t size = 0;
@@ -126,7 +137,9 @@ struct StoreStats {
   std::uint64_t free_bytes = 0;      ///< of the heap, in pieces of 2 MiB that have no item
   std::uint64_t evicted = 0;         ///< items, since it was opened
   std::uint64_t killed_at_open = 0;  ///< items whose replacement a crash interrupted
-  double open_ms = 0;                ///< until every key was answered
+  std::uint64_t damaged_at_open =
+      0;  ///< items, and pieces of 2 MiB, that did not match their checksum: their keys are absent; `check` names them
+  double open_ms = 0;  ///< until every key was answered
   bool index_on_gpu = false;
   std::string index_failure;  ///< why the index is on the CPU although it was opened on a GPU; else empty
 };
@@ -139,7 +152,11 @@ class StoreLease;
 /// `docs/store.md`.
 ///
 /// Keys have up to 65,535 bytes. Operations throw ObjectClosed, MediumError, InvalidArgument (a key or a value is too long) and, where they change
-/// something, ReadOnly.
+/// something, ReadOnly. `append` and `prepend` answer `too_large` instead, since the length depends on the item. A row of a batch that is
+/// too long refuses the whole batch, before anything is done.
+///
+/// Reads do not verify what they return. An item that something else damaged, such as a bit of the medium, is absent when the store is opened next;
+/// until then `check` reports it, and changes that keep a part of the item (`append`, `prepend`, counters, `touch`, `mark_stale`) throw PoolCorrupt.
 class Store {
  public:
   /// Throws InvalidArgument, ObjectExists, ObjectInUse, PoolMismatch, NoSpace, MediumError; then nothing changed.
@@ -173,6 +190,15 @@ class Store {
   void flush_all();
   void flush_all_at(std::uint64_t time);
 
+  // Of a list of strings a string_view would be made, from its beginning to its end, which is undefined: give Strings.
+  using List = std::initializer_list<std::string_view>;
+  std::optional<StoreItem> get(List) const = delete;
+  bool contains(List) const = delete;
+  StoreStatus set(List, List, const ItemOptions& = {}) = delete;
+  StoreStatus add(List, List, const ItemOptions& = {}) = delete;
+  StoreStatus replace(List, List, const ItemOptions& = {}) = delete;
+  StoreStatus erase(List, std::uint64_t = 0) = delete;
+
   // Batches: rows take effect in their order, and each is durable when the call returns. Faster, since misses overlap.
   void get(const StoreRows& keys, StoreItems& items) const;
   /// Values into an array, of the host or of a GPU: of a store with `StoreOptions::gpu` they are gathered over the link, without a copy in between,
@@ -201,11 +227,12 @@ class Store {
   /// How many of these keys are present, up to the first that is not.
   std::size_t lookup(const StoreRows& keys) const;
 
-  /// Visits all items until `visit` returns false. One that is there unchanged throughout is visited exactly once; one that
+  /// Visits all items until `visit` returns false. Throws InvalidArgument where it is empty. One that is there unchanged throughout is visited exactly once; one that
   /// changes, at least once if its key is there throughout. `visit` may use the store.
   using Visit = std::function<bool(std::string_view key, const StoreItem& item)>;
   void for_each(const Visit& visit) const;
-  /// The same in parts: visits the items of a piece of 2 MiB. False: all were visited, or `visit` returned false. Begins with a new `scan`.
+  /// The same in parts: visits the items of a piece of 2 MiB. False: all were visited, or `visit` returned false, which only `visit` knows. Begins
+  /// with a new `scan`; one that has ended stays at its end.
   bool visit_some(StoreScan& scan, const Visit& visit) const;
 
   /// Items. 0 after `flush_all`. Those that have expired count until their memory is needed or `reclaim` gives it back; those that were flushed too, as

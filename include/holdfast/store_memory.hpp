@@ -101,7 +101,7 @@ class StoreLease {
   /// Copies parts of values to memory of the host, before the call returns, and to that of a GPU as `StoreReservation::copy_in` does, with the
   /// same errors.
   StoreTransfer copy_out(std::span<const StoreTarget> parts, void* stream = nullptr);
-  /// Waits for the row's copies, and ends the lease of its memory.
+  /// Waits for the row's copies, and ends the lease of its memory. Throws InvalidArgument where the row has no value, or was released before.
   void release(std::size_t row);
 
  private:

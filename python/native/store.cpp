@@ -156,6 +156,7 @@ Dict stats(const HeldStore& store) {
   result["free_bytes"] = stats.free_bytes;
   result["evicted"] = stats.evicted;
   result["killed_at_open"] = stats.killed_at_open;
+  result["damaged_at_open"] = stats.damaged_at_open;
   result["open_ms"] = stats.open_ms;
   result["index"] = stats.index_on_gpu ? "gpu" : "cpu";
   result["index_failure"] = stats.index_failure;

@@ -55,6 +55,7 @@ OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& op
   engine.evicts = options.evict;
   engine.grow = [this] { return grow(); };
   engine.require_whole = [this] { object_->pool().require_whole(); };
+  engine.label = path_;
   engine.changing = [this] { object_->mark_changed(false, 1); };
   if (options.index == StoreIndex::gpu) {
     engine.other_index = [this](const cuckoo::cpu::CpuOptions& index) {
@@ -184,6 +185,7 @@ StoreStats OpenStore::stats() {
     stats.free_bytes = engine.free_pieces() * heap::kSlabBytes;
     stats.evicted = engine.evicted();
     stats.killed_at_open = engine.recovered().killed;
+    stats.damaged_at_open = engine.damaged_at_open();
     stats.open_ms = open_ms_;
     stats.index_on_gpu = engine.index().is_batched();
     stats.index_failure = engine.index().failure();

@@ -14,8 +14,8 @@ using store::cpu::Engine;
 
 namespace {
 
-constexpr const char* kNames[kStoreStatuses] = {"inserted", "updated",  "erased",   "found",     "not_found",
-                                                "exists",   "mismatch", "no_space", "too_large", "not_run"};
+constexpr const char* kNames[kStoreStatuses] = {"inserted", "updated",  "erased",    "found",   "not_found", "exists",
+                                                "mismatch", "no_space", "too_large", "not_run", "damaged"};
 
 }  // namespace
 
@@ -51,7 +51,8 @@ std::optional<StoreItem> Store::get_and_touch(std::string_view key, std::uint64_
     StoreItem item;
     store::State state;
     const store::ItemCopier copy{engine, item};
-    if (engine.get_and_touch(bytes_of(key), expiry, copy, state) != Change::touched) return std::nullopt;
+    const Change change = engine.get_and_touch(bytes_of(key), expiry, copy, state);
+    if (impl_->answer(change, key) != StoreStatus::updated) return std::nullopt;
     item.expiry = state.expiry();
     item.is_stale = state.is_stale();
     return item;
@@ -84,11 +85,11 @@ StoreStatus Store::decrement(std::string_view key, std::uint64_t by, std::uint64
 }
 StoreStatus Store::touch(std::string_view key, std::uint64_t expiry) {
   impl_->require_item({.expiry = expiry});
-  return status_of(impl_->single().change(impl_->ask_of(key, Ask::Kind::touch, expiry)));
+  return impl_->answer(impl_->single().change(impl_->ask_of(key, Ask::Kind::touch, expiry)), key);
 }
 StoreStatus Store::mark_stale(std::string_view key, std::uint64_t expiry) {
   impl_->require_item({.expiry = expiry});
-  return status_of(impl_->single().change(impl_->ask_of(key, Ask::Kind::mark_stale, expiry)));
+  return impl_->answer(impl_->single().change(impl_->ask_of(key, Ask::Kind::mark_stale, expiry)), key);
 }
 StoreStatus Store::erase(std::string_view key, std::uint64_t expected) {
   Ask ask = impl_->ask_of(key, Ask::Kind::erase, 0);

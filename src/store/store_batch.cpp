@@ -119,6 +119,7 @@ std::size_t Store::erase(const StoreRows& keys, std::span<StoreStatus> statuses)
 
 bool Store::visit_some(StoreScan& scan, const Visit& visit) const {
   store::OpenStore& store = impl_->use();
+  if (!visit) throw InvalidArgument(impl_->path + ": there is nothing to call for each item: give a function");
   if (scan.generation == 0) {
     scan = {};
     store.alone([&](Engine& engine) {

@@ -7,6 +7,7 @@
 
 #include "holdfast/store.hpp"
 #include "pool/kinds/open_object.hpp"
+#include "store/cpu/quoted.hpp"
 #include "store/cpu/rows.hpp"
 #include "store/open_store.hpp"
 #include "store/single_calls.hpp"
@@ -23,6 +24,7 @@ inline StoreStatus status_of(store::Change change) {
     case store::Change::exists: return StoreStatus::exists;
     case store::Change::mismatch: return StoreStatus::mismatch;
     case store::Change::no_space: return StoreStatus::no_space;
+    case store::Change::damaged: return StoreStatus::damaged;
     case store::Change::larger: break;
   }
   return StoreStatus::too_large;
@@ -126,6 +128,11 @@ class Store::Impl : public pool::OpenObject {
   template <class Require>
   static store::cpu::ByteRows rows_of(const char* name, const StoreRows& rows, const Require& require) {
     const store::cpu::ByteRows its{static_cast<const std::byte*>(rows.bytes), rows.offsets, rows.size};
+    if (rows.size == 0) return its;
+    if (rows.offsets == nullptr || (rows.bytes == nullptr && rows.offsets[rows.size] != rows.offsets[0])) {
+      throw InvalidArgument(std::string(name) + " has " + std::to_string(rows.size) + " rows, and its " +
+                            (rows.offsets == nullptr ? "offsets are" : "bytes are") + " null: give their address");
+    }
     for (std::size_t row = 0; row < rows.size; ++row) {
       if (rows.offsets[row + 1] < rows.offsets[row]) {
         throw InvalidArgument("the offsets of " + std::string(name) + " decrease at row " + std::to_string(row) +
@@ -154,13 +161,19 @@ class Store::Impl : public pool::OpenObject {
     require_key(key.size());
     const std::uint32_t most = store_.options().max_value_bytes;
     return use().change(1, [&](store::cpu::Engine& engine) {
-      return status_of(engine.extend(bytes_of(key), bytes_of(value), before, most));
+      return answer(engine.extend(bytes_of(key), bytes_of(value), before, most), key);
     });
   }
   StoreStatus count(std::string_view key, std::uint64_t by, bool subtract, std::uint64_t& result) {
     store::cpu::Ask ask = ask_of(key, store::cpu::Ask::Kind::count, by);
     ask.subtracts = subtract;
-    return status_of(single().change(ask, &result));
+    return answer(single().change(ask, &result), key);
+  }
+  /// Of a change that depends on the item. Throws PoolCorrupt where that is damaged.
+  StoreStatus answer(store::Change change, std::string_view key) const {
+    if (change != store::Change::damaged) return status_of(change);
+    throw PoolCorrupt(path + ": the item of the key " + store::cpu::quoted(key) +
+                      " does not match its checksum, and was not changed: set the key again, or erase it");
   }
   /// A change of the key that takes a number.
   store::cpu::Ask ask_of(std::string_view key, store::cpu::Ask::Kind kind, std::uint64_t number) const {

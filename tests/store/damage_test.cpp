@@ -1,12 +1,14 @@
-// damage_test.cpp: bits of a store's memory flip while it is closed: of cells, of pieces' entries, of the record. Verification names
+// damage_test.cpp: bits of a store's memory flip, mostly while it is closed: of cells, of pieces' entries, of the record. Verification names
 // what is damaged, everything else is served, and nothing answers a wrong value.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "holdfast/error.hpp"
+#include "store/cpu/parts.hpp"
 #include "store/engine_kit.hpp"
 #include "store/sanitized.hpp"
 
@@ -142,6 +144,110 @@ TEST_P(DamageTest, WhatIsSetAfterAnInterruptedReservationStays) {
   EXPECT_EQ(get(engine, "old"), std::nullopt);
   EXPECT_EQ(set(engine, "a", "2"), Change::inserted);
   EXPECT_EQ(get(engine, "a"), "2");
+}
+
+/// Bits flip while the store is open: in the bytes of a cell that has `text`.
+void flip(Heap& heap, const std::string& text, std::size_t byte) {
+  auto* const begin = reinterpret_cast<char*>(heap.words.data());
+  char* const end = begin + 8 * heap.words.size();
+  char* const found = std::search(begin, end, text.begin(), text.end());
+  ASSERT_NE(found, end);
+  found[byte] = static_cast<char>(found[byte] ^ 1);
+}
+
+/// A change that makes a new value of the old one must not give damaged bytes a checksum that matches.
+TEST_P(DamageTest, ChangesOfADamagedValueAreRefused) {
+  Heap heap(10);
+  Engine engine(mapped(heap), {}, options());
+  const std::string text(40, 'x'), large(3 << 20, 'y');
+  set(engine, "text", text);
+  set(engine, "number", "1000001");
+  set(engine, "large", large);
+  flip(heap, text, 39);
+  flip(heap, "1000001", 3);
+  flip(heap, large.substr(0, 1000), 500);
+  std::uint64_t number = 7;
+  for (const bool before : {false, true}) {
+    EXPECT_EQ(engine.extend(bytes_of("text"), bytes_of("+"), before, 1 << 20), Change::damaged);
+    EXPECT_EQ(engine.extend(bytes_of("large"), bytes_of("+"), before, 8 << 20), Change::damaged);
+    EXPECT_EQ(engine.add(bytes_of("number"), 1, before, number), Change::damaged);
+  }
+  EXPECT_EQ(number, 7u);
+  EXPECT_EQ(get(engine, "number"), "1001001") << "reads do not verify";
+  EXPECT_EQ(engine.touch(bytes_of("text"), 0), Change::touched) << "the checksum stays as it is";
+  std::uint64_t items = 0;
+  const auto errors = engine.verify(5, items);
+  ASSERT_EQ(errors.size(), 3u);
+  for (const std::string& error : errors) EXPECT_NE(error.find("reads return it"), std::string::npos) << error;
+  EXPECT_NE(errors[0].find("\"text\""), std::string::npos) << errors[0];
+  for (const char* key : {"text", "number", "large"}) EXPECT_EQ(set(engine, key, "1"), Change::replaced);
+  EXPECT_EQ(engine.extend(bytes_of("text"), bytes_of("+"), false, 1 << 20), Change::replaced);
+  EXPECT_TRUE(engine.verify(5, items).empty());
+}
+
+/// A new expiry gets new check bits.
+TEST_P(DamageTest, ChangesOfADamagedStateAreRefused) {
+  Heap heap(10);
+  Engine engine(mapped(heap), {}, options());
+  const std::string text(40, 'x');
+  set(engine, "text", text);
+  auto* const begin = reinterpret_cast<char*>(heap.words.data());
+  char* const found = std::search(begin, begin + 8 * heap.words.size(), text.begin(), text.end());
+  auto* const words = reinterpret_cast<std::uint64_t*>(found) - Header{0, 40, 4, false, 0}.value_at();
+  words[kStateWord] ^= State::kStale;
+  EXPECT_EQ(engine.touch(bytes_of("text"), 5000), Change::damaged);
+  EXPECT_EQ(engine.mark_stale(bytes_of("text"), 5000), Change::damaged);
+  State state;
+  const auto copy = [](const Header&, State, std::uint64_t, const Cell&) { return true; };
+  EXPECT_EQ(engine.get_and_touch(bytes_of("text"), 5000, copy, state), Change::damaged);
+  std::uint64_t items = 0;
+  EXPECT_EQ(engine.verify(5, items).size(), 1u);
+}
+
+/// What names a chunk is damaged: a search must not look for ever.
+TEST_P(DamageTest, AValueWithoutItsChunksIsRefused) {
+  Heap heap(10);
+  Engine engine(mapped(heap), {}, options());
+  const std::string large(3 << 20, 'y');
+  set(engine, "large", large);
+  auto* const begin = reinterpret_cast<char*>(heap.words.data());
+  char* const found = std::search(begin, begin + 8 * heap.words.size(), large.begin(), large.begin() + 1000);
+  reinterpret_cast<std::uint64_t*>(found - 8 * kChunkHeaderWords)[kOwnerSequenceWord] ^= 4;
+  std::vector<std::byte> space(large.size());
+  Value value;
+  EXPECT_THROW(engine.get(bytes_of("large"), space, value), PoolCorrupt);
+  EXPECT_EQ(set(engine, "large", "1"), Change::replaced);
+  EXPECT_EQ(get(engine, "large"), "1");
+}
+
+TEST_P(DamageTest, DamagedItemsAreCountedAtOpening) {
+  Heap heap(10);
+  const std::string text(40, 'x');
+  {
+    Engine engine(mapped(heap), {}, options());
+    set(engine, "text", text);
+    set(engine, "other", "1");
+    EXPECT_EQ(engine.damaged_at_open(), 0u);
+  }
+  flip(heap, text, 0);
+  Engine engine(mapped(heap), {}, options());
+  EXPECT_EQ(engine.damaged_at_open(), 1u);
+  EXPECT_EQ(get(engine, "text"), std::nullopt);
+  std::uint64_t items = 0;
+  const auto errors = engine.verify(5, items);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].find("\"text\""), std::string::npos) << errors[0];
+  EXPECT_NE(errors[0].find("absent since"), std::string::npos) << errors[0];
+  EXPECT_EQ(set(engine, "text", "again"), Change::inserted);
+  unsigned visited = 0;
+  for (std::uint64_t slab = 0; slab < engine.slabs(); ++slab) {
+    engine.visit(slab, 0, 0, engine.newest(), [&](auto, std::span<const std::byte> value, const Value&) {
+      EXPECT_LT(value.size(), text.size());
+      ++visited;
+      return true;
+    });
+  }
+  EXPECT_EQ(visited, 2u);
 }
 
 }  // namespace

@@ -29,10 +29,9 @@ TEST(StoreGuide, TheExampleRuns) {
     const std::vector<std::string> names = {"a", "b"}, texts = {"1", "2"};
     const holdfast::Strings keys(names), values(texts);
     std::vector<holdfast::StoreStatus> statuses(keys.size());
-    store.set({keys.bytes(), keys.offsets(), keys.size()}, {values.bytes(), values.offsets(), values.size()}, {},
-              statuses);
+    store.set(keys, values, {}, statuses);
     holdfast::StoreItems items;
-    store.get({keys.bytes(), keys.offsets(), keys.size()}, items);
+    store.get(keys, items);
     if (items.values.has(0)) std::cout << items.values[0] << "\n";
     store.set("hits", "41");
 

@@ -266,6 +266,19 @@ TEST_F(StoreTest, RefusesWhatCannotBe) {
   EXPECT_EQ(store.append(std::string(65'535, 'k'), "v"), StoreStatus::too_large);
   const std::uint64_t wrong[] = {0, 5, 3};
   refuses([&] { store.erase({"abcde", wrong, 2}); }, "the offsets of keys decrease at row 1");
+  StoreItems items;
+  const std::uint64_t right[] = {0, 1, 2}, empty[] = {0, 0, 0};
+  refuses(
+      [&] {
+        store.get({"ab", nullptr, 2}, items);
+      },
+      "keys has 2 rows, and its offsets are null: give their address");
+  refuses([&] { store.set({nullptr, right, 2}, {"ab", right, 2}); }, "keys has 2 rows, and its bytes are null");
+  refuses([&] { store.set({"ab", right, 2}, {nullptr, right, 2}); }, "values has 2 rows, and its bytes are null");
+  EXPECT_EQ(store.set({"ab", right, 2}, {nullptr, empty, 2}), 0u) << "empty values need no bytes";
+  EXPECT_EQ(store.erase({"ab", right, 2}), 2u);
+  EXPECT_EQ(store.erase(StoreRows()), 0u);
+  refuses([&] { store.for_each({}); }, "give a function");
   const Strings two{std::vector<std::string>{"a", "b"}}, one{std::vector<std::string>{"a"}};
   refuses([&] { store.set(rows_of(two), rows_of(one)); }, "give one for each key");
   const Strings long_ones{std::vector<std::string>{"a", std::string(70'000, 'b')}};
@@ -279,6 +292,29 @@ TEST_F(StoreTest, RefusesWhatCannotBe) {
   refuses([&] { Store::open(pool_, "s", {.limit_bytes = std::uint64_t{1} << 50}); }, "give a smaller limit");
   pool_.create_table("t", {});
   refuses([&] { Store::open(pool_, "t"); }, "table");
+}
+
+/// Two strings would be taken for the beginning and the end of one.
+template <class S>
+concept TakesLists = requires(S& store) {
+  store.set({"a", "b"}, {"1", "2"});
+}
+|| requires(S& store) { store.get({"a", "b"}); }
+|| requires(S& store) { store.erase({"a", "b"}); };
+template <class S>
+concept TakesNothing = requires(S& store) {
+  store.set({}, {});
+};
+static_assert(!TakesLists<Store> && !TakesNothing<Store>);
+
+TEST_F(StoreTest, TakesStringsAsRows) {
+  Store store = make();
+  const std::vector<std::string> names = {"a", "b"};
+  EXPECT_EQ(store.set(Strings(names), Strings(std::vector{"1", "2"})), 0u);
+  StoreItems items;
+  store.get(Strings(names), items);
+  EXPECT_EQ(items.values[1], "2");
+  EXPECT_EQ(store.erase(Strings(names)), 2u);
 }
 
 TEST_F(StoreTest, APoolAndItsStoreAppearTogether) {

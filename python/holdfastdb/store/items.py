@@ -32,6 +32,8 @@ class StoreStatus(IntEnum):
     """The value would be larger than the store allows; nothing changed."""
     NOT_RUN = 9
     """The row of a reservation was aborted; nothing changed."""
+    DAMAGED = 10
+    """In C++ pipelines: the item does not match its checksum; nothing changed. In Python `PoolCorrupt` is raised."""
 
 
 class StoreItem(NamedTuple):
@@ -71,6 +73,8 @@ class StoreStats:
     """Items."""
     killed_at_open: int
     """Items whose replacement a crash interrupted."""
+    damaged_at_open: int
+    """Items, and pieces of 2 MiB, that did not match their checksum: their keys are absent. `check` names them."""
     open_ms: float
     """Until every key was answered."""
     index: str

@@ -56,6 +56,7 @@ Change Engine::extend(std::span<const std::byte> key, std::span<const std::byte>
       const std::size_t bytes = old.header.value_bytes + added.size();
       too_long = bytes > most_bytes;
       if (too_long || old.header.chunks != 0 || bytes > guess) return Change::larger;
+      if (!is_whole(old.cell)) return Change::damaged;
       copy_value(old.header, old.sequence, old.cell, value.data() + (before ? added.size() : 0));
       std::memcpy(value.data() + (before ? 0 : old.header.value_bytes), added.data(), added.size());
       next = content_like(old, its, value.data(), bytes);
@@ -73,6 +74,15 @@ Change Engine::extend_large(const Key& key, const Value& seen, std::span<const s
   const std::span<std::byte> its(value.data() + (before ? added.size() : 0), seen.bytes);
   if (!get({key.data, key.bytes}, its, now)) return Change::not_found;
   if (now.sequence != seen.sequence) return Change::larger;
+  bool whole = false;
+  const auto verify = [&](const Header&, State, std::uint64_t sequence, const Cell& cell) {
+    now.sequence = sequence;
+    whole = is_whole(cell);
+    return true;
+  };
+  if (!read({key.data, key.bytes}, verify)) return Change::not_found;
+  if (now.sequence != seen.sequence) return Change::larger;
+  if (!whole) return Change::damaged;
   std::memcpy(value.data() + (before ? 0 : seen.bytes), added.data(), added.size());
   Content content;
   content.key = key.data;
@@ -137,6 +147,7 @@ bool Engine::visit(std::uint64_t slab, std::uint64_t generation, std::uint64_t f
     const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
     if (!state.is_live() || moment.is_over(state, sequence) || header.words() > cell.size) continue;
     if (state.expiry() != 0 && counters_.reaches(state.expiry())) continue;
+    if (recovered_.damaged != 0 && !is_whole(cell)) continue;  // the key may be absent, or have a newer item
     key.resize(header.key_bytes);
     value.resize(header.value_bytes);
     copy_words(cell.words + header.key_at(), header.key_bytes, key.data());

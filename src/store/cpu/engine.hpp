@@ -38,6 +38,7 @@ struct EngineOptions {
   std::function<void()> require_whole = {};  ///< throws where the memory of the heap has been lost
   /// Makes the index, from then on the CPU's if it fails. None: the CPU's from the beginning.
   std::function<std::unique_ptr<cuckoo::AnyIndex>(const cuckoo::cpu::CpuOptions&)> other_index = {};
+  std::string label = {};               ///< of the store, for errors
   std::function<void()> changing = {};  ///< called before time, which passes in searches too, changes what is stored
 };
 
@@ -89,10 +90,13 @@ class Engine {
     stocks_.gather();
     return cells_.free_pieces();
   }
+  /// Items that were damaged when the store was opened, and pieces whose items are not known.
+  std::uint64_t damaged_at_open() const { return recovered_.damaged + damaged_pieces_.size(); }
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
   Change set(const Content& content, Condition condition = Condition::none, std::uint64_t cas = 0);
-  /// Puts `added` behind the value, or before it. The item keeps its flags and its expiry.
+  /// Puts `added` behind the value, or before it. The item keeps its flags and its expiry. `damaged`, as of `add`: the value does not match its
+  /// checksum.
   Change extend(std::span<const std::byte> key, std::span<const std::byte> added, bool before,
                 std::uint32_t most_bytes);
   /// The value, a decimal number below 2^64, becomes larger by `by` (it wraps), or smaller, but not less than 0. `result`: the new value.
@@ -123,6 +127,12 @@ class Engine {
         [&](const std::uint64_t* words, std::uint64_t first, std::uint64_t count) {
           copy_words(words, std::min<std::uint64_t>(8 * count, header.value_bytes - 8 * first), to + 8 * first);
         });
+  }
+  /// Whether an item matches its checksum. Under the claim of its key; or it counts if its sequence number does not change.
+  bool is_whole(const Cell& cell) const {
+    Header header;
+    return inspect_whole(memory_, cell, header, chunk_words(),
+                         [&](Location location) { return cells_.at(location); }) == Found::live;
   }
   void copy_key(const Header& header, const Cell& cell, std::byte* to) const {
     copy_words(cell.words + header.key_at(), header.key_bytes, to);
@@ -231,6 +241,7 @@ class Engine {
   void recover();
   void look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::FreshRows& rows, Finding& finding);
   Key key_in(const std::uint64_t* cell, const Header& header) const;
+  std::string describe_damage(const Cell& cell);
   Change extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before);
   Cell owner_of(const Cell& cell) const;
   void note(Leased& leased, const Header& header, State state, std::uint64_t sequence, const Cell& cell) const;

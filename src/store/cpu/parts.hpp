@@ -5,7 +5,9 @@
 #include <charconv>
 
 #include "core/hash.hpp"
+#include "holdfast/error.hpp"
 #include "store/cpu/engine.hpp"
+#include "store/cpu/quoted.hpp"
 #include "store/protocol/evict.hpp"
 #include "store/protocol/search.hpp"
 
@@ -27,13 +29,15 @@ class Engine::Parts {
   };
   Candidates candidates(const Key& key) {
     // A file that another process cut off reads as zeros, which look like cells that change for ever.
-    if (++looks_ % kLooksBetweenTests == 0 && engine_.options_.require_whole) engine_.options_.require_whole();
+    const bool tests = ++looks_ % kLooksBetweenTests == 0;
+    if (tests && engine_.options_.require_whole) engine_.options_.require_whole();
     Candidates found;
     for (bool stale = true; stale;) {  // ends: a location without a piece was replaced since the index was read
       cuckoo::Candidates list;
       engine_.index_.candidates({&key.hash, 1}, {&list, 1});
       stale = !cells_of(list, found);
     }
+    for (unsigned i = 0; tests && i < found.size; ++i) require_chunks(key, found.cells[i]);
     return found;
   }
   /// False: a location is of a piece that was given away since the index named it.
@@ -76,6 +80,20 @@ class Engine::Parts {
   bool reaches(std::uint64_t time) { return engine_.counters_.reaches(time); }
 
  private:
+  /// An item that does not have its chunks looks, to a search, like one that changes for ever.
+  void require_chunks(const Key& key, const Cell& cell) {
+    const Memory& memory = engine_.memory_;
+    const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
+    const State state{memory.load(cell.words + kStateWord)};
+    const Header header = Header::of(memory.load(cell.words + kValueWord), memory.load(cell.words + kKeyWord));
+    if (!state.is_live() || header.chunks == 0 || header.words() > cell.size) return;
+    const auto at = [&](Location location) { return engine_.cells_.at(location); };
+    if (visit_chunks(memory, cell, header, sequence, chunk_words(), at, [](auto...) {})) return;
+    if (!names(key, cell.location) || memory.load(cell.words + kSequenceWord) != sequence) return;
+    throw PoolCorrupt(engine_.options_.label + ": the item of the key " + quoted(key) +
+                      " is damaged, and its value cannot be read: set the key again, or erase it");
+  }
+
   static constexpr unsigned kLooksBetweenTests = 1024;
   Engine& engine_;
   unsigned looks_ = 0;
@@ -125,6 +143,7 @@ struct Engine::Counting {
   Change operator()(const Current& old, Content& next) const {
     if (!old.is_there()) return Change::not_found;
     if (old.header.value_bytes > digits.size() || old.header.value_bytes == 0) return Change::mismatch;
+    if (!engine.is_whole(old.cell)) return Change::damaged;
     engine.copy_value(old.header, old.sequence, old.cell, reinterpret_cast<std::byte*>(digits.data()));
     std::uint64_t value = 0;
     const char* const end = digits.data() + old.header.value_bytes;

@@ -106,6 +106,23 @@ void Engine::recover() {
   index_.begin();
 }
 
+/// What the item has of its key, and whether reads find it: it may have been damaged since the store was opened.
+std::string Engine::describe_damage(const Cell& cell) {
+  const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
+  const auto byte = reinterpret_cast<const std::byte*>(cell.words) - mapped_.heap.base;
+  const std::string where = "(byte " + std::to_string(byte) + " of the heap) does not match its checksum";
+  if (header.words() > cell.size) {
+    return "an item without a valid size " + where + "; its key is not known, and is absent: restore it from a copy";
+  }
+  const Key key = key_in(cell.words, header);
+  if (Parts(*this).names(key, cell.location)) {
+    return "the item of the key " + quoted(key) + " " + where +
+           "; reads return it until the store is opened again: set the key again, or erase it";
+  }
+  return "an item whose key reads " + quoted(key) + " " + where +
+         "; it is absent since the store was opened: set the key again from a copy";
+}
+
 std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) {
   Parts parts(*this);
   std::vector<std::string> errors;
@@ -115,7 +132,8 @@ std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) 
     if (errors.size() < most) errors.push_back(error);
   };
   for (const std::uint64_t piece : damaged_pieces_) {
-    report("piece " + std::to_string(piece) + " of the heap has a damaged entry; its items are not served");
+    report("piece " + std::to_string(piece) +
+           " of the heap has a damaged entry; its items are absent: restore them from a copy");
   }
   const Moment moment = counters_.moment();
   items = 0;
@@ -125,11 +143,10 @@ std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) 
     bool is_free = false;
     const bool lives = look(parts, moment, cell, header, is_free, found);
     if (is_free) return;
-    const auto at = reinterpret_cast<const std::byte*>(cell.words) - mapped_.heap.base;
     if (lives) {
       ++items;
     } else {
-      report("the item at byte " + std::to_string(at) + " of the heap does not match its checksum; it is not served");
+      report(describe_damage(cell));
     }
   };
   for (std::uint64_t piece = 0; piece < slabs(); ++piece) cells_.each_cell(piece, verify_cell);

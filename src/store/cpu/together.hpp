@@ -298,6 +298,7 @@ class Engine::Together {
       default: break;
     }
     if (!old.is_there()) return Change::not_found;
+    if (!old.state.is_valid()) return Change::damaged;
     const bool stale = ask.kind == Ask::Kind::mark_stale;
     const State state = stale ? old.state.stale() : old.state;
     rows_[i].state = state.with_expiry(stale && ask.number == 0 ? old.state.expiry() : ask.number);

@@ -75,6 +75,7 @@ Status status_of(Op op, Change change) {
     case Change::erased: return Status::erased;
     case Change::touched: return op == Op::find ? Status::found : Status::updated;
     case Change::no_space: return Status::no_space;
+    case Change::damaged:
     case Change::larger:
     case Change::mismatch:
     case Change::not_found: break;

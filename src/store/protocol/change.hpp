@@ -96,7 +96,8 @@ enum class Change : std::uint8_t {
   exists,    ///< the key has an item, and the change wanted none
   mismatch,  ///< the item has another CAS id, or its value cannot be changed so
   no_space,
-  larger  ///< the new item needs a larger cell than was taken: again, with one
+  larger,  ///< the new item needs a larger cell than was taken: again, with one
+  damaged  ///< the item does not match its checksum, and what depends on it would get one that matches
 };
 
 /// What a key has, under its claim.
@@ -363,13 +364,15 @@ HOLDFAST_BOTH Change erase(P& parts, const Key& key) {
   return erase(parts, key, [](const Current&) { return true; });
 }
 
-/// Replaces the state of the key's item by `next(current)`, which lives, if `admit(current)`: otherwise `mismatch`.
+/// Replaces the state of the key's item by `next(current)`, which lives, if `admit(current)`: otherwise `mismatch`. The new state has check bits
+/// that match: `damaged` if the old one has not.
 template <Parts P, class Admit, class Next>
 HOLDFAST_BOTH Change change_state(P& parts, const Key& key, const Admit& admit, const Next& next) {
   const Claim<P> claim(parts, key);
   const Current old = current(parts, key);
   if (!old.is_there()) return Change::not_found;
   if (!admit(old)) return Change::mismatch;
+  if (!old.state.is_valid()) return Change::damaged;
   set_state(parts.memory(), old.cell.words, next(old));
   return Change::touched;
 }

@@ -81,4 +81,18 @@ HOLDFAST_BOTH bool visit_chunks(Memory& memory, const Cell& cell, const Header& 
   return true;
 }
 
+/// Looks at a cell with all that belongs to its item, as `inspect`.
+template <ItemMemory Memory, class At>
+HOLDFAST_BOTH Found inspect_whole(Memory& memory, const Cell& cell, Header& header, std::uint64_t chunk_words,
+                                  const At& at) {
+  return inspect(
+      memory, cell, header, [&](const Cell& its, const Header& read, std::uint64_t number, std::uint64_t& sum) {
+        return visit_chunks(memory, its, read, number, chunk_words, at,
+                            [&](const std::uint64_t* chunk, std::uint64_t, std::uint64_t words) {
+                              sum = checksum_step(
+                                  sum, sum_of(words, [&](std::uint64_t i) { return memory.load(chunk + i); }));
+                            });
+      });
+}
+
 }  // namespace holdfast::store

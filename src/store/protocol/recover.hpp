@@ -35,14 +35,8 @@ template <Parts P>
 HOLDFAST_BOTH bool look(P& parts, const Moment& moment, const Cell& cell, Header& header, bool& is_free,
                         Recovered& recovered) {
   auto& memory = parts.memory();
-  const auto sum_of_chunks = [&](const Cell& its, const Header& read, std::uint64_t number, std::uint64_t& sum) {
-    return visit_chunks(
-        memory, its, read, number, parts.chunk_words(), [&](Location location) { return parts.at(location); },
-        [&](const std::uint64_t* chunk, std::uint64_t, std::uint64_t words) {
-          sum = checksum_step(sum, sum_of(words, [&](std::uint64_t i) { return memory.load(chunk + i); }));
-        });
-  };
-  const Found found = inspect(memory, cell, header, sum_of_chunks);
+  const Found found =
+      inspect_whole(memory, cell, header, parts.chunk_words(), [&](Location location) { return parts.at(location); });
   const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
   is_free = found == Found::free;
   recovered.damaged += found == Found::damaged ? 1 : 0;
