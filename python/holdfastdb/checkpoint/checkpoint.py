@@ -60,6 +60,15 @@ def _require_prefixes(prefixes: Sequence[Any]) -> None:
             raise InvalidArgument(f"the prefix {shown(prefix)} has surrogates, as no name of an array has") from None
 
 
+def _open(pool: Pool, name: str, copies: int, creates: bool) -> NativeCheckpoint:
+    try:
+        return NativeCheckpoint.open(pool._native, name)
+    except ObjectNotFound:
+        if not creates:
+            raise
+        return NativeCheckpoint.create(pool._native, name, copies)
+
+
 class Checkpoint:
     """States of a program, saved into a pool: after a crash the newest that was acknowledged is there, or a later one.
 
@@ -72,8 +81,9 @@ class Checkpoint:
     name
         Of the object in the pool.
     mode
-        "r+" or "r"; by default that of the pool, or "r+". With "r" restored arrays of the CPU lie in the pool, and are
-        not copied; they keep it open.
+        None, the default: the mode of an open `Pool`; of a path "r+", and the pool and the checkpoint are created if
+        they do not exist. "r+" to save into what exists, "r" to read it. With "r" restored arrays of the CPU lie in the
+        pool, and are not copied; they keep it open.
     drain, every
         A file that gets the newest durable state after every so many saves, in the background, as `export` writes it:
         always whole, and replaced by the next. With 3 copies no save waits for it. What goes wrong is raised by the
@@ -97,25 +107,29 @@ class Checkpoint:
             raise InvalidArgument(
                 'a checkpoint that is opened with mode="r" saves nothing, so nothing drains: use export'
             )
+        creates = mode is None and (pool.mode == "r+" if isinstance(pool, Pool) else True)
         self._owned: Pool | None = None
         if not isinstance(pool, Pool):
             path = pool
-            mode = "r+" if mode is None else mode
             try:
-                pool = self._owned = Pool.open(path, mode)
+                pool = self._owned = Pool.open(path, mode or "r+")
             except PoolNotFound:
                 if mode == "r":
                     raise
+                if mode is not None:
+                    raise PoolNotFound(
+                        f"{path_text(path)} does not exist; correct the path, or leave mode out to create it"
+                    ) from None
                 pool = self._owned = Pool.create(path)
         elif mode not in (None, pool.mode):
             raise InvalidArgument(f"mode is {shown(mode)}, and the pool's {shown(pool.mode)}: leave it out")
         self._path, self._maps = f"{pool.path}:{name}", pool.mode == "r"
         try:
-            self._native = NativeCheckpoint.open(pool._native, name)
-        except ObjectNotFound:
-            if pool.mode == "r":
-                raise
-            self._native = NativeCheckpoint.create(pool._native, name, copies)
+            self._native = _open(pool, name, copies, creates)
+        except BaseException:
+            if self._owned is not None:
+                self._owned.close()
+            raise
         self._damage: tuple[str, ...] = ()
         self._drain = None
         if target is not None:

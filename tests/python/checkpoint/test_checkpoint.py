@@ -119,6 +119,23 @@ with hf.Checkpoint(pool, 3, drain=drain) as checkpoint:
         assert checkpoint.restore()[1] == 9, "what was drained before"
 
 
+def test_a_mode_creates_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.hold"
+    with pytest.raises(hf.PoolNotFound, match="leave mode out to create it"):
+        hf.Checkpoint(path, mode="r+")
+    assert not path.exists()
+    hf.Table.create(path, device="cpu").close()
+    for _ in range(2):  # no pool stays open
+        with pytest.raises(hf.ObjectNotFound):
+            hf.Checkpoint(path, mode="r+")
+    with hf.Pool.open(path) as pool:
+        with pytest.raises(hf.ObjectNotFound):
+            hf.Checkpoint(pool, mode="r+")
+        hf.Checkpoint(pool).close()
+    with hf.Checkpoint(path, mode="r+") as checkpoint:
+        checkpoint.save({"a": 1}, 1)
+
+
 def test_an_older_state_is_asked_for(tmp_path: Path) -> None:
     with hf.Checkpoint(tmp_path / "a.hold", copies=3) as checkpoint:
         for step in (1, 2, 3, 4):
