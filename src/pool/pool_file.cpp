@@ -160,6 +160,12 @@ void PoolFile::notice_removal(std::size_t rows) noexcept {
   if (replaced) trouble_.compare_exchange_strong(none, Trouble::removed, std::memory_order_release);
 }
 
+bool PoolFile::is_file(const std::string& path) const {
+  struct stat here = {}, there = {};
+  return system::fstat(file_.fd(), here) == 0 && system::stat(path.c_str(), there) == 0 &&
+         here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
 void PoolFile::refuse_lost() const {
   throw MediumError(
       path_ +
@@ -169,7 +175,7 @@ void PoolFile::refuse_lost() const {
 
 void PoolFile::require_kept() const {
   if (access_ == Access::read_write) return;
-  throw ReadOnly(path_ + " is open for reading only; open it with mode=\"r+\"");
+  throw ReadOnly(path_ + " is open for reading only; open it for writing (in Python mode=\"r+\")");
 }
 
 void PoolFile::require_writable() const {

@@ -96,6 +96,7 @@ class PoolFile {
   /// written. Asks the kernel for large batches, and for others once in some milliseconds. Nothing changes in the pool from then on,
   /// and its domain is `none`.
   void notice_removal(std::size_t rows) noexcept;
+  bool is_file(const std::string& path) const;  ///< that the pool is in
   /// Throws MediumError if a mapped page was not there since the pool was opened: what was read since may be zero, and what was written
   /// be nowhere, so it is not acknowledged.
   void require_whole() const {

@@ -57,7 +57,7 @@ void require_regular(const std::string& path, const struct stat& status) {
     case EPERM:
     case EROFS:
       throw MediumError(system_message(path, "cannot be opened for this", error) +
-                        "; change its permissions, or open it with mode=\"r\"");
+                        "; change its permissions, or open it for reading (in Python mode=\"r\")");
     default: throw SystemError(system_message(path, "cannot be opened", error));
   }
 }

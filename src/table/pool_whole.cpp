@@ -39,7 +39,10 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
   const auto begun = Clock::now();
   SnapshotResult result;
   const std::shared_ptr<pool::PoolFile> pool = file();  // a closed pool makes no file
-  pool::Snapshot snapshot(to, how.overwrite);           // refuses a name before any wait
+  if (how.overwrite && pool->is_file(to)) {
+    throw ObjectInUse(to + " is the pool that is to be copied: source and target are one file; name another target");
+  }
+  pool::Snapshot snapshot(to, how.overwrite);  // refuses a name before any wait
   if (how.progress) refuse_wait_for_self();
   const auto copy = [&](const table::Progress& progress) {
     const auto guard = pass();

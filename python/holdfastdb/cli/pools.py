@@ -14,18 +14,30 @@ from ..inspection import check as check_pool
 from ..operands import ANY
 from ..pool import Pool
 from ..schema.layout import Layout
+from ..store import Store
 from ..transfer import dump
 from .output import AsJson, emit, in_columns, plural, progress
-from .targets import TablePath, Target, chosen, mode_for_reading, opened, opened_for_reading
+from .targets import (
+    AnyPath,
+    ItemsPath,
+    Target,
+    chosen,
+    is_store,
+    mode_for_reading,
+    opened,
+    opened_for_reading,
+    opened_store,
+)
 
 Objects = list[ObjectInfo]
 
 
 def _first_line(info: PoolInfo, target: Target, objects: Objects, items: int | None = None) -> str:
-    kind = "table" if all(one.type == "table" for one in objects) else "object"
+    kind = next((kind for kind in ("table", "store") if all(one.type == kind for one in objects)), "object")
     counts = [plural(len(objects), kind), *([] if items is None else [plural(items, "item")])]
-    slots = sum(one.table.total_slots for one in objects if one.table)
-    return f"{target}: pool version {info.version}, {', '.join(counts)}, {slots:,} slots, survives {info.domain}"
+    if kind != "store":
+        counts.append(f"{sum(one.table.total_slots for one in objects if one.table):,} slots")
+    return f"{target}: pool version {info.version}, {', '.join(counts)}, survives {info.domain}"
 
 
 def _yes(truth: bool) -> str:
@@ -61,6 +73,9 @@ def _shape(table: TableInfo) -> str:
 def _details(one: ObjectInfo) -> list[str]:
     """What the row does not say."""
     lines = [f"{one.name}: {_shape(one.table)}; same boot: {_yes(one.same_boot)}"] if one.table else []
+    if one.type == "store" and not one.damage:
+        heap = sum(extent.bytes for extent in one.extents if extent.kind == "heap")
+        lines.append(f"{one.name}: keys and values of any length, in {heap:,} bytes; holdfast stats counts its items")
     if one.layout != Layout():
         lines.append(f"{one.name}, as it was loaded: {one.layout}")
     if one.table and one.table.resizing:
@@ -68,7 +83,7 @@ def _details(one: ObjectInfo) -> list[str]:
     return lines + [f"  {e.offset:>16,} {e.bytes:>16,}  {e.kind}" for e in one.extents]
 
 
-def info(target: TablePath, as_json: AsJson = False) -> None:
+def info(target: AnyPath, as_json: AsJson = False) -> None:
     """Say what a pool and its objects say of themselves. Works while it is open."""
     found = inspect(target.file)
     objects = chosen(found, target)
@@ -86,8 +101,24 @@ def info(target: TablePath, as_json: AsJson = False) -> None:
     emit(as_json, asdict(replace(found, objects=tuple(objects))), "\n".join(lines))
 
 
-def stats(target: TablePath, as_json: AsJson = False) -> None:
-    """Open a table and say how it is filled. One that was not closed is recovered first, in its file."""
+def _store_stats(target: Target, as_json: bool) -> None:
+    with opened_store(target) as store:
+        stats = store.stats()
+    lines = [
+        f"{target}: {plural(stats.items, 'item')} in {stats.memory_bytes:,} bytes, {stats.free_bytes:,} of them free, "
+        "in whole pieces"
+    ]
+    if stats.damaged_at_open:
+        lines.append(f"left out {plural(stats.damaged_at_open, 'damaged item')}: holdfast check names them")
+    lines.append(f"opened in {stats.open_ms:.1f} ms")
+    emit(as_json, asdict(stats), "\n".join(lines))
+
+
+def stats(target: ItemsPath, as_json: AsJson = False) -> None:
+    """Open a table or a store and say how it is filled. One that was not closed is recovered first, in its file."""
+    if is_store(target):
+        _store_stats(target, as_json)
+        return
     with opened_for_reading(target) as table:
         data = table.stats()
         any_length = table.any_length
@@ -112,9 +143,10 @@ def _shutdown_line(objects: Objects, report: CheckReport) -> str:
         why = "in the middle of a resize"
     else:
         why = "killed" if all(one.same_boot for one in objects) else "the machine restarted"
-    mended = [f"{plural(report.repaired_slots, 'slot')} under insertion"]
-    if report.finished_moves:
-        mended.append(plural(report.finished_moves, "interrupted move"))
+    stores = bool(objects) and all(one.type == "store" for one in objects)
+    mended = [] if stores else [f"{plural(report.repaired_slots, 'slot')} under insertion"]
+    if report.finished_moves or stores:
+        mended.append(plural(report.finished_moves, f"interrupted {'replacement' if stores else 'move'}"))
     if report.rehashed:
         mended.append(f"{plural(report.rehashed, 'item')} of an interrupted resize")
     return f"clean shutdown: no ({why}); recovered {', '.join(mended)} in {report.recovery_ms:.0f} ms"
@@ -140,19 +172,19 @@ def _verify(as_json: bool, target: Target, repair: bool) -> None:
         raise typer.Exit(1)
 
 
-def check(target: TablePath, as_json: AsJson = False) -> None:
+def check(target: AnyPath, as_json: AsJson = False) -> None:
     """Verify an object or all of them, without writing. Exit status: 0 in order, 1 errors, 2 cannot be checked."""
     _verify(as_json, target, repair=False)
 
 
 def recover(
-    target: TablePath,
+    target: AnyPath,
     salvage: Annotated[
         Path | None, typer.Option(metavar="OUT.csv", help="Open even after a power cut; export what verifies.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recover a pool in its file and verify it; or export what can still be read of a table."""
+    """Recover a pool in its file and verify it; or export what can still be read of a table or a store."""
     if salvage is None:
         _verify(as_json, target, repair=True)
     else:
@@ -165,13 +197,14 @@ def snapshot(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a pool that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Copy a pool, with all of its objects, into a new one on any medium, whole or not at all. Tables that were not
-    closed are recovered first. In the copy a table is as small as its items."""
+    """Copy a pool, with all of its objects, into a new one on any medium, whole or not at all. Tables and stores that
+    were not closed are recovered first. In the copy a table is as small as its items; a store is not."""
     objects = list(inspect(pool).objects)
     with Pool.open(pool, mode_for_reading(pool, objects)) as whole, progress("copying", 1) as done:
         tables = [whole.table(one.name, device="cpu") for one in objects if one.table]
+        stores = [Store(whole, name=one.name) for one in objects if one.type == "store" and not one.damage]
         report = whole.snapshot(copy, overwrite=overwrite, progress=done)
-        del tables
+        del tables, stores
     rate = report.written / max(report.total_ms, 1e-3) / 1e3
     text = f"{copy}: {plural(report.items, 'item')}, {report.bytes:,} bytes in {report.total_ms / 1e3:.2f} s"
     emit(as_json, {"source": pool, **asdict(report)}, f"{text} ({rate:,.0f} MB/s written)")
@@ -180,15 +213,18 @@ def snapshot(
 def _salvage(as_json: bool, target: Target, out: Path) -> None:
     if out.exists():
         raise InvalidArgument(f"{out} exists already: name another file, or remove it")
-    with opened(target, mode="r", salvage=True) as table:
-        report, left_out = table.check(), table.stats()["left_out"]
-        with progress("exporting", max(1, len(table))) as done:
-            written = dump(table, out, format="csv", progress=done).rows
+    is_a_store = is_store(target)
+    its = opened_store(target, "r", salvage=True) if is_a_store else opened(target, mode="r", salvage=True)
+    with its as items:
+        report = items.check()
+        left_out = items.stats().damaged_at_open if isinstance(items, Store) else items.stats()["left_out"]
+        with progress("exporting", max(1, len(items))) as done:
+            written = dump(items, out, format="csv", progress=done).rows
     data: dict[str, Any] = {"path": str(target), "out": str(out), "items": written, "left_out": left_out,
                             "errors": list(report.errors)}  # fmt: skip
     lines = [f"{target}: exported {plural(written, 'item')} to {out} (key, value in hexadecimal)"]
     if left_out:
-        lines.append(f"left out {plural(left_out, 'slot')} that did not verify")
+        lines.append(f"left out {plural(left_out, 'item' if is_a_store else 'slot')} that did not verify")
     if report.errors:
         lines += [f"{plural(len(report.errors), 'error')} in the pool:", *report.errors]
     emit(as_json, data, "\n".join(lines))

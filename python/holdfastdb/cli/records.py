@@ -9,9 +9,10 @@ import typer
 
 from ..errors import InvalidArgument
 from ..inspection import no_space
+from ..operands import ANY
 from ..status import Status
 from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_string, parse_value, plain_key, show, size_of
-from .targets import TablePath, opened, opened_for_reading
+from .targets import ItemsPath, TablePath, Target, is_store, opened, opened_for_reading, opened_store
 
 Keys = Annotated[
     list[str],
@@ -22,8 +23,20 @@ Keys = Annotated[
 ]
 
 
+def _values(target: Target, keys: list[str]) -> tuple[list[int | bytes], list[bytes | None]]:
+    """The keys as they are stored, and their values."""
+    if is_store(target):
+        strings = [parse_key(key, ANY) for key in keys]
+        with opened_store(target) as store:
+            return strings, store.get_many(strings).tolist()
+    with opened_for_reading(target) as table:
+        wanted = [parse_key(key, size_of(table)) for key in keys]
+        rows, found = table.find(wanted)
+    return wanted, [bytes(row) if there else None for row, there in zip(rows, found.tolist(), strict=True)]
+
+
 def get(
-    target: TablePath,
+    target: ItemsPath,
     keys: Keys,
     is_hex: Annotated[bool, typer.Option("--hex", help="Values in hexadecimal.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="The values' bytes and nothing else.")] = False,
@@ -32,10 +45,7 @@ def get(
     """Show the values of keys. Exit status 1 if one is not there. A pool that was not closed is recovered first."""
     if sum((is_hex, raw, as_json)) > 1:
         raise InvalidArgument("--hex, --raw and --json exclude each other: give one of them")
-    with opened_for_reading(target) as table:
-        wanted = [parse_key(key, size_of(table)) for key in keys]
-        rows, found = table.find(wanted)
-    values = [bytes(row) if there else None for row, there in zip(rows, found.tolist(), strict=True)]
+    wanted, values = _values(target, keys)
     if raw:
         sys.stdout.buffer.write(b"".join(value for value in values if value is not None))
         sys.stdout.buffer.flush()

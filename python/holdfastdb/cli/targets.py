@@ -10,10 +10,11 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InvalidArgument, ObjectNotFound, ReadOnly
+from ..errors import InvalidArgument, ObjectNotFound, PoolMismatch, ReadOnly
 from ..inspection import ObjectInfo, PoolInfo, inspect
 from ..operands import ANY
 from ..pool import Pool
+from ..store import Store
 from ..table import Table
 
 
@@ -39,6 +40,13 @@ def target_of(text: str) -> Target:
 
 TablePath = Annotated[
     Target, typer.Argument(parser=target_of, metavar="POOL[:NAME]", help="The pool file, and the table in it.")
+]
+ItemsPath = Annotated[
+    Target,
+    typer.Argument(parser=target_of, metavar="POOL[:NAME]", help="The pool file, and the table or the store in it."),
+]
+AnyPath = Annotated[
+    Target, typer.Argument(parser=target_of, metavar="POOL[:NAME]", help="The pool file, and an object in it.")
 ]
 ObjectPath = Annotated[
     Target, typer.Argument(parser=target_of, metavar="POOL:NAME", help="The pool file, and the object in it.")
@@ -86,17 +94,39 @@ def mode_for_reading(file: str, objects: list[ObjectInfo]) -> str:
     return "r+"
 
 
+def is_store(target: Target) -> bool:
+    """The object that is named, or the only one, is a store."""
+    return [one.type for one in chosen(inspect(target.file), target)] == ["store"]
+
+
 @contextmanager
 def opened(
     target: Target, device: str = "cpu", mode: str = "r+", salvage: bool = False, verify: bool = False
 ) -> Iterator[Table]:
     """The table that is named, or the only one; closed at the end, with its pool."""
-    if target.name is None:
-        with Table.open(target.file, device, mode, salvage=salvage, verify=verify) as table:
-            yield table
-    else:
-        with Pool.open(target.file, mode, salvage) as pool:
-            yield pool.table(target.name, device, verify=verify)
+    try:
+        if target.name is None:
+            pool, table = None, Table.open(target.file, device, mode, salvage=salvage, verify=verify)
+        else:
+            pool = Pool.open(target.file, mode, salvage)
+            table = pool.table(target.name, device, verify=verify)
+    except PoolMismatch:
+        if not is_store(target):
+            raise
+        raise PoolMismatch(
+            f"{target} is a store, and this command is for tables: holdfast get, stats, check, dump and recover read a "
+            "store; change it with holdfastdb.Store in Python"
+        ) from None
+    with table if pool is None else pool:
+        yield table
+
+
+@contextmanager
+def opened_store(target: Target, mode: str | None = None, salvage: bool = False) -> Iterator[Store]:
+    """The same for a store that is only read, by default as `mode_for_reading` says."""
+    mode = mode or mode_for_reading(target.file, chosen(inspect(target.file), target))
+    with Pool.open(target.file, mode, salvage) as pool, Store(pool, name=target.name) as store:
+        yield store
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from ..transfer import dump as dump_table
 from ..transfer import load as load_table
 from ..transfer.rows import BadRow
 from .output import AsJson, Device, emit, plural, progress
-from .targets import TablePath, opened, opened_for_reading
+from .targets import ItemsPath, TablePath, is_store, opened, opened_for_reading, opened_store
 
 _SHOWN = 20
 
@@ -88,7 +88,7 @@ def load(
 
 
 def dump(
-    target: TablePath,
+    target: ItemsPath,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfastdb\\[arrow].")],
     value: Value = None,
     key: Annotated[
@@ -102,10 +102,12 @@ def dump(
     resume: Resume = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a pool's items into a file that load reads back bit by bit. A pool that was not closed is recovered."""
-    with opened_for_reading(target) as table, progress("dumping", max(1, len(table))) as done:
+    """Write a pool's items into a file that load reads back bit by bit. A pool that was not closed is recovered. Of a
+    store keys and values are written, and no flags and expiry."""
+    its = opened_store(target) if is_store(target) else opened_for_reading(target)
+    with its as items, progress("dumping", max(1, len(items))) as done:
         report = dump_table(
-            table, file, value=value, key=key, format=format, scores=scores, overwrite=overwrite, resume=resume,
+            items, file, value=value, key=key, format=format, scores=scores, overwrite=overwrite, resume=resume,
             progress=done,
         )  # fmt: skip
     text = f"{file}: {plural(report.rows, 'item')} of {target}, {report.bytes:,} bytes in {report.seconds:.2f} s"

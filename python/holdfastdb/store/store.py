@@ -117,7 +117,8 @@ class Store(SingleKeys, InPlace):
         opened = open_store(pool, name, mode, options)
         self._native = opened.native
         self._owned = None if opened.pool is pool else opened.pool
-        self._path = f"{opened.pool.path}:{opened.name}"
+        self._pool_path, self._name = opened.pool.path, opened.name
+        self._path = f"{self._pool_path}:{self._name}"
         self._shape = TableShape(self._path, ANY, ANY, "cpu")
 
     # Many keys.

@@ -13,6 +13,7 @@ from ..errors import PoolExists, PoolInUse
 from ..table import Table
 from .files import Seen, errors_of, id_of, look, sync_folder
 from .resume_file import ResumeFile, boot_id, facts_of
+from .store_rows import StoreRows
 
 _ATTEMPTS = 100
 PLACE = (1 << 48) - 1
@@ -26,7 +27,7 @@ class DumpResume:
     replaces a file, that one has the temporary name for a moment, when names have been exchanged.
     """
 
-    def __init__(self, path: Path, table: Table, how: dict[str, Any]) -> None:
+    def __init__(self, path: Path, table: Table | StoreRows, how: dict[str, Any]) -> None:
         self.path, self.partial = path, path.with_name(path.name + ".partial")
         self.resume_file = ResumeFile(path.with_name(self.partial.name + ".resume"))
         pool, info = facts_of(table)

@@ -1,4 +1,4 @@
-"""Dumps a table into a file, whole before it has its name; `load` reads it back bit by bit."""
+"""Dumps a table or a store into a file, whole before it has its name; `load` reads it back bit by bit."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from ..inspection import path_text
 from ..messages import shown
 from ..schema.columns import ANY, SCORE, Columns, columns_for, lines_of
 from ..schema.layout import INTEGERS, is_signed
+from ..store import Store
 from ..table import Table, require_table
 from .dump_resume import PLACE, DumpResume, opened, tidy
 from .files import errors_of, give_name, look, sync_folder
 from .formats import format_of, pyarrow
 from .rows import rows_at_once
+from .store_rows import StoreRows
 
 _SOME_LENGTH = 1024  # bytes of an item of any length, to choose how many are read at once
 
@@ -180,7 +182,7 @@ class _ArrowWriter:
 class _Items:
     """A table's items in batches, from where a resume file ends; with their scores, or None."""
 
-    def __init__(self, table: Table, batch: int, scores: bool, at: dict[str, Any] | None) -> None:
+    def __init__(self, table: Table | StoreRows, batch: int, scores: bool, at: dict[str, Any] | None) -> None:
         self._table, self._batch, self._scores = table, batch, scores
         self.cursor: int | None = at["cursor"] if at else 0  # None: all are there
         self.rows: int = at["rows"] if at else 0
@@ -190,6 +192,7 @@ class _Items:
         while self.cursor is not None:
             marks = None
             if self._scores:
+                assert isinstance(self._table, Table)
                 keys, values, marks, self.cursor = self._table.export_batch(self._batch, self.cursor, scores=True)
             else:
                 keys, values, self.cursor = self._table.export_batch(self._batch, self.cursor)
@@ -199,7 +202,7 @@ class _Items:
 
 
 def dump(
-    table: Table,
+    table: Table | Store,
     target: str | os.PathLike[str],
     *,
     value: str | None = None,
@@ -211,7 +214,8 @@ def dump(
     batch: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> DumpReport:
-    """Writes every item of a table into a file that only its owner may read; `load` reads it back bit by bit.
+    """Writes every item of a table into a file that only its owner may read; `load` reads it back bit by bit. Of a
+    store it writes keys and values, without flags, expiry and CAS ids, and no item that has expired.
 
     The file is written as `target` with .partial behind its name, and renamed when it is on its device; an error
     removes it. Items that change meanwhile may or may not be in it: for a consistent one, dump a snapshot.
@@ -245,7 +249,26 @@ def dump(
     ------
     PoolExists, PoolInUse (another dump writes the file), InvalidArgument, MissingExtra, NoSpace, MediumError, OSError
     """
-    require_table(table, "dump")
+    if not isinstance(table, Store):
+        require_table(table, "dump")
+    return _dump(
+        StoreRows(table) if isinstance(table, Store) else table, target, value, key, format, scores, overwrite, resume,
+        batch, progress,
+    )  # fmt: skip
+
+
+def _dump(
+    table: Table | StoreRows,
+    target: str | os.PathLike[str],
+    value: str | None,
+    key: str | None,
+    format: str | None,
+    scores: bool,
+    overwrite: bool,
+    resume: bool,
+    batch: int | None,
+    progress: Callable[[int, int], object] | None,
+) -> DumpReport:
     path = Path(path_text(target))
     form = format_of(path, format)
     columns = columns_for(value, ANY if table.any_length else table.value_bytes, table.path)
@@ -292,7 +315,7 @@ def dump(
     return DumpReport(str(path), items.rows, size, at is not None, time.perf_counter() - begun)
 
 
-def _key_of(table: Table, key: str | None) -> str | None:
+def _key_of(table: Table | StoreRows, key: str | None) -> str | None:
     """The type in which keys are written: as asked for, or as the table's layout says. Raises InvalidArgument."""
     if key is None:
         return table.layout.key

@@ -74,15 +74,16 @@ bool try_lock(const system::File& file, LockKind kind) {
 
 [[noreturn]] void throw_read(const system::File& file, const std::string& reader) {
   throw PoolInUse(file.path() + " is open for reading by " + reader +
-                  ". Close it there, or open it here with mode=\"r\".");
+                  ". Close it there, or open it here for reading (in Python mode=\"r\").");
 }
 
 [[noreturn]] void throw_own(const system::File& file, bool writes) {
   if (writes) {
     throw ObjectInUse(file.path() + " is open for writing in this process: use what is open, or close it first.");
   }
-  throw ObjectInUse(file.path() +
-                    " is open for reading in this process: close it first, or open it again with mode=\"r\".");
+  throw ObjectInUse(
+      file.path() +
+      " is open for reading in this process: close it first, or open it again for reading (in Python mode=\"r\").");
 }
 
 std::string describe(const system::ProcessId& process) {

@@ -176,7 +176,6 @@ def test_a_lost_race(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_error_says_what_a_store_is(path: Path, tmp_path: Path) -> None:
     calls: list[tuple[Callable[[hf.Store], Any], str]] = [
-        (lambda s: hf.dump(s, tmp_path / "o.csv"), "dump takes a table, and .*a.hold:store is a store: scan()"),  # type: ignore[arg-type]
         (lambda s: hf.load(s, tmp_path / "o.csv"), "load takes a table, and .*a.hold:store is a store: .*set_many"),  # type: ignore[arg-type]
     ]
     with hf.Store(path) as store:
