@@ -28,7 +28,7 @@ struct MemoryOptions {
   bool huge_pages = true;
   bool interleave = true;  ///< pages are interleaved over all NUMA nodes
   bool populate = false;   ///< allocate every page at once, instead of at its first use
-  unsigned depth = 0;  ///< lines that a thread prefetches, up to 127, sums at least 96; 0: 32 on Intel, 64 on others
+  unsigned depth = 0;      ///< lines that a thread prefetches, up to 127, sums at least 96; 0: 64
   std::uint64_t seed = 0;  ///< of the hash; 0: random
   /// Not 0: DRAMHiT-P. Each partition is changed by one thread of the table, and read by all threads; a
   /// handle's changes are messages to it, without results. For items of 16 bytes; the table does not grow.

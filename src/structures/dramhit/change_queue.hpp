@@ -98,17 +98,18 @@ class ChangeQueue {
   };
   /// Pops operations until no more than `left` wait for lines, at most `n`, and only while they are as the first: of one kind, unless
   /// `mixed`, and all with results or all without. `look(task, reach, answer)` looks at a line, `give(task, answer, i)` takes the
-  /// answer of the i-th that ended, and `ask_next(line, want, op)` asks for the next line. What it needs is in registers, and it
-  /// stores little: each store between two locked instructions costs about a cycle.
+  /// answer of the i-th that ended, and `ask_next(line, want, op)` asks for the next line. Asks once more for each line, to change it,
+  /// `again` operations before. What it needs is in registers, and it stores little: each store between two locked instructions costs about a cycle.
   template <class Look, class Give, class AskNext>
-  [[gnu::always_inline]] Drained drain(unsigned left, unsigned n, bool mixed, const Look& look, const Give& give,
-                                       const AskNext& ask_next) {
+  [[gnu::always_inline]] Drained drain(unsigned left, unsigned n, unsigned again, bool mixed, const Look& look,
+                                       const Give& give, const AskNext& ask_next) {
     const State like = front().state;
     const unsigned first_head = head_, first = tail_;
     unsigned head = head_, tail = tail_;
     Task* const ring = ring_;
     Drained drained;
     while (head - tail > left && tail != first + n) {
+      if (head - tail > again) prefetch_to_change<Form>(ring[(tail + again) % kMostDepth].line);
       Task& task = ring[tail % kMostDepth];
       if (!task.state.is_like(like, mixed)) break;
       ++tail;

@@ -7,13 +7,13 @@
 
 namespace holdfast::dramhit {
 
-// Intel: a core has 16 buffers for misses, and a locked swap waits for the prefetches before it. AMD: only adjacent prefetches
-// are translated in parallel.
-unsigned usual_depth() { return __builtin_cpu_is("intel") ? 32 : 64; }
+// Intel: a core has 16 buffers for misses of its first-level cache, 48 for those of the second. AMD: only adjacent prefetches are
+// translated in parallel.
 unsigned lines_together(unsigned depth) {
   const unsigned half = (depth + 1) / 2;
-  return __builtin_cpu_is("intel") ? std::min(half, 4u) : half;
+  return __builtin_cpu_is("intel") ? std::min(half, 16u) : half;
 }
+unsigned again_before() { return __builtin_cpu_is("intel") ? 8 : kMostDepth; }
 
 const Engine& engine_for(const Format& format) {
   if (format.wide()) return wide_engine();

@@ -12,10 +12,12 @@
 namespace holdfast::dramhit {
 
 inline constexpr unsigned kMostDepth = 128;
-/// Lines that a queue waits for at a time where the caller does not say, and how many of a depth it asks for together
+/// Lines that a queue waits for at a time where the caller does not say, how many of a depth it asks for together, and how many
+/// operations before it looks at a line it asks for it again, having asked for it in the second-level cache first; kMostDepth: never
 /// (docs/internals/dramhit.md, "Queues"; engine.cpp).
-unsigned usual_depth();
+inline constexpr unsigned kUsualDepth = 64;
 unsigned lines_together(unsigned depth);
+unsigned again_before();
 /// The same for sums without results: those that wait take in more of their key.
 inline constexpr unsigned kDepthOfSums = 96;
 

@@ -219,7 +219,8 @@ class LaneFor final : public Lane {
     const auto ask_next = [&](auto& line, auto& want, Op op) __attribute__((always_inline)) {
       form_.ask_on(line, want, kMixed ? op : kOp);
     };
-    const auto drained = changes_.drain(left, space_for_answers(writer.results()), kMixed, look, give, ask_next);
+    const unsigned again = kMixed ? kMostDepth : again_before_;
+    const auto drained = changes_.drain(left, space_for_answers(writer.results()), again, kMixed, look, give, ask_next);
     const unsigned looks = drained.looks - (drained.left != nullptr), done = looks - drained.on;
     lines_ += looks;
     operations_ += done;
@@ -344,7 +345,7 @@ class LaneFor final : public Lane {
   }
 
   Core& core_;
-  const unsigned depth_, together_ = lines_together(depth_);
+  const unsigned depth_, together_ = lines_together(depth_), again_before_ = again_before();
   Member member_;
   const View* view_ = nullptr;
   std::uint64_t number_ = 0;  ///< the view's; 0: none yet

@@ -236,6 +236,11 @@ template <class Tile>
 [[gnu::always_inline]] inline void prefetch(const void* address) {
   asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
 }
+/// The same for the second-level cache.
+template <class Tile>
+[[gnu::always_inline]] inline void prefetch_far(const void* address) {
+  asm volatile("prefetcht2 %0" : : "m"(*static_cast<const char*>(address)));
+}
 /// The same for a line that will be changed.
 template <class Tile>
 [[gnu::always_inline]] inline void prefetch_to_change(const void* address) {

@@ -59,7 +59,7 @@ dramhit::Results results_of(const Batch& batch) {
 
 MemoryTable::Impl::Impl(const MemoryOptions& options)
     : format{checked(options).key_bytes, options.value_bytes, std::max(1u, options.partitions)},
-      depth(options.depth != 0 ? options.depth : dramhit::usual_depth()),
+      depth(options.depth != 0 ? options.depth : dramhit::kUsualDepth),
       engine(dramhit::engine_for(format)),
       core(format, options.capacity, options.seed != 0 ? options.seed : random_word(),
            {options.huge_pages, options.interleave, options.populate}, options.grows && options.partitions == 0,

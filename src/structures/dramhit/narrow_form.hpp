@@ -63,7 +63,11 @@ class NarrowForm {
   }
   /// The same for `n` lines that will be changed, or will not.
   template <bool kChanges>
-  [[gnu::always_inline]] static void ask_lines(Line* const* lines, unsigned n) {
+  [[gnu::always_inline]] void ask_lines(Line* const* lines, unsigned n) const {
+    if (again_before_ != kMostDepth) {
+      for (unsigned i = 0; i < n; ++i) prefetch_far<Tile>(lines[i]);
+      return;
+    }
 #pragma GCC unroll 8
     for (unsigned i = 0; i < n; ++i) ask_line(lines[i], kChanges ? Op::insert : Op::find);
   }
@@ -128,7 +132,8 @@ class NarrowForm {
   }
   template <class Give, class Missed>
   [[gnu::always_inline]] std::uint64_t drain_reads(std::uint64_t n, const Give& give, const Missed& missed) {
-    return reads_.drain(n, give, missed);
+    if (again_before_ == kMostDepth) return reads_.template drain<false>(n, 0, give, missed);
+    return reads_.template drain<true>(n, again_before_, give, missed);
   }
   /// After set_view; `old` is the form as it was before.
   void restart_reads(const Geometry& old, const Line* old_lines) {
@@ -164,6 +169,7 @@ class NarrowForm {
  private:
   const std::uint32_t value_bytes_;
   const std::uint64_t partitions_;
+  const unsigned again_before_ = again_before();
   Geometry geometry_;
   Line* lines_ = nullptr;
   ReadQueue<Memory, Tile> reads_;

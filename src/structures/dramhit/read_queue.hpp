@@ -33,12 +33,14 @@ class ReadQueue {
   }
 
   /// Looks at lines in the order in which they were asked for, until `n` searches are answered, no more than wait. `give(id, answer)`
-  /// takes an answer; `missed()` reports interference. How many lines it looked at.
-  template <class Give, class Missed>
-  [[gnu::always_inline]] std::uint64_t drain(std::uint64_t n, const Give& give, const Missed& missed) {
+  /// takes an answer; `missed()` reports interference. `kAgain`: asks for each line once more, `again` searches before. How many lines
+  /// it looked at.
+  template <bool kAgain, class Give, class Missed>
+  [[gnu::always_inline]] std::uint64_t drain(std::uint64_t n, unsigned again, const Give& give, const Missed& missed) {
     HOLDFAST_ASSERT(n <= size());
     unsigned head = head_, tail = tail_;
     while (n != 0) {
+      if (kAgain && head - tail > again) prefetch<Tile>(ring_[(tail + again) % kMostDepth].line);
       Read& read = ring_[tail++ % kMostDepth];
       Answer answer;
       const LineOutcome outcome = find(Memory{}, read.line, read.want, read.reach, answer);
