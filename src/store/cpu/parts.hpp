@@ -37,7 +37,7 @@ class Engine::Parts {
       engine_.index_.candidates({&key.hash, 1}, {&list, 1});
       stale = !cells_of(list, found);
     }
-    for (unsigned i = 0; tests && i < found.size; ++i) require_chunks(key, found.cells[i]);
+    if (tests) require_chunks(key, found);
     return found;
   }
   /// False: a location is of a piece that was given away since the index named it.
@@ -81,17 +81,20 @@ class Engine::Parts {
 
  private:
   /// An item that does not have its chunks looks, to a search, like one that changes for ever.
-  void require_chunks(const Key& key, const Cell& cell) {
+  [[gnu::noinline, gnu::cold]] void require_chunks(const Key& key, const Candidates& found) {
     const Memory& memory = engine_.memory_;
-    const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
-    const State state{memory.load(cell.words + kStateWord)};
-    const Header header = Header::of(memory.load(cell.words + kValueWord), memory.load(cell.words + kKeyWord));
-    if (!state.is_live() || header.chunks == 0 || header.words() > cell.size) return;
     const auto at = [&](Location location) { return engine_.cells_.at(location); };
-    if (visit_chunks(memory, cell, header, sequence, chunk_words(), at, [](auto...) {})) return;
-    if (!names(key, cell.location) || memory.load(cell.words + kSequenceWord) != sequence) return;
-    throw PoolCorrupt(engine_.options_.label + ": the item of the key " + quoted(key) +
-                      " is damaged, and its value cannot be read: set the key again, or erase it");
+    for (unsigned i = 0; i < found.size; ++i) {
+      const Cell& cell = found.cells[i];
+      const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
+      const State state{memory.load(cell.words + kStateWord)};
+      const Header header = Header::of(memory.load(cell.words + kValueWord), memory.load(cell.words + kKeyWord));
+      if (!state.is_live() || header.chunks == 0 || header.words() > cell.size) continue;
+      if (visit_chunks(memory, cell, header, sequence, chunk_words(), at, [](auto...) {})) continue;
+      if (!names(key, cell.location) || memory.load(cell.words + kSequenceWord) != sequence) continue;
+      throw PoolCorrupt(engine_.options_.label + ": the item of the key " + quoted(key) +
+                        " is damaged, and its value cannot be read: set the key again, or erase it");
+    }
   }
 
   static constexpr unsigned kLooksBetweenTests = 1024;
