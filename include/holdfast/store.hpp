@@ -236,13 +236,14 @@ class Store {
   bool visit_some(StoreScan& scan, const Visit& visit) const;
 
   /// Items. 0 after `flush_all`. Those that have expired count until their memory is needed or `reclaim` gives it back; those that were flushed too, as
-  /// long as there were as many changes since: exact counts take as many `reclaim` as visit all of it.
+  /// long as there were as many changes since: for an exact count call `reclaim` until it returns 0.
   std::uint64_t size() const;
   std::uint64_t now() const;  ///< the store's time: milliseconds since 1970, never less than before
   StoreStats stats() const;
   void set_limit(
       std::uint64_t bytes);  ///< as StoreOptions::limit_bytes; memory that is there stays. Throws InvalidArgument
-  /// Gives back the memory of items that have expired or were flushed, in a part of the heap; sixteen calls visit all of it. Returns their number.
+  /// Gives back the memory of items that have expired or were flushed, in a sixteenth of the heap, or in more until it finds one. Returns their number;
+  /// 0: there are no more.
   std::uint64_t reclaim();
   Domain domain() const;  ///< what survives of what was acknowledged
 

@@ -57,6 +57,8 @@ TEST_P(EngineTest, WhatIsOverAtOpeningIsNotReclaimed) {
   EXPECT_EQ(engine.size(), 0u);
   for (int i = 0; i < 20; ++i) set(engine, "new " + std::to_string(i), "2");
   EXPECT_EQ(engine.reclaim(engine.slabs()), 0u);
+  set(engine, "short", "3", 0, 0, 2500);  // so that its piece is looked at
+  EXPECT_EQ(engine.reclaim(engine.slabs()), 1u);
   for (int i = 20; i < 60; ++i) set(engine, "new " + std::to_string(i), "2");
   for (int i = 0; i < 60; ++i) EXPECT_EQ(get(engine, "new " + std::to_string(i)), "2");
 }

@@ -228,8 +228,8 @@ class Store(SingleKeys, InPlace):
         self._native.flush_all_at(now + math.ceil(seconds * 1000))
 
     def reclaim(self) -> int:
-        """Gives back the memory of items that have expired or were flushed, in a part of the store; sixteen calls visit
-        all of it. Then `len` is exact. Returns their number."""
+        """Gives back the memory of items that have expired or were flushed, in a sixteenth of the store, or in more
+        until it finds one. Returns their number; 0: there are no more, and `len` is exact."""
         return self._native.reclaim()
 
     def stats(self) -> StoreStats:

@@ -77,7 +77,8 @@ class Engine::BatchParts : public Engine::Parts {
     }
     const Cell cell = engine_.stocks_.take(engine_.memory_, words);
     if (!cell.none()) return cell;
-    give_back();  // they may be what is missing
+    give_back();  // they may be what is missing, and a piece with such a cell cannot move to another class
+    engine_.stocks_.give(std::span(stock_).first(std::exchange(stocked_, 0)));
     return engine_.take(words);
   }
   void give(const Cell& cell) {

@@ -19,7 +19,11 @@ void CellSpace::extend(std::uint64_t slabs) {
   std::vector<std::uint32_t> added;
   pieces_.resize(slabs);
   for (std::uint64_t piece = slabs; piece-- > heap_.count;) {
-    if (!heap_.is_directory(piece)) added.push_back(static_cast<std::uint32_t>(piece));
+    if (heap_.is_directory(piece)) {
+      ++directories_;
+    } else {
+      added.push_back(static_cast<std::uint32_t>(piece));
+    }
   }
   unused_.reserve(slabs);
   unused_.insert(unused_.begin(), added.begin(), added.end());  // the one with the lowest address is taken first
@@ -35,21 +39,6 @@ Cell CellSpace::at(Location location) const {
   const std::uint64_t begin =
       piece * heap_.slab_bytes() + std::uint64_t{location.cell() % group->cells_in_piece} * bytes;
   return {reinterpret_cast<std::uint64_t*>(heap_.base + begin), bytes / 8, location};
-}
-
-void CellSpace::mark(Location location) const {
-  const Group* const group = groups_[location.group()].load(std::memory_order_acquire);
-  std::atomic<std::uint64_t>& word = group->marks[location.cell() / 64];
-  const std::uint64_t bit = std::uint64_t{1} << location.cell() % 64;
-  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
-}
-
-bool CellSpace::unmark(Location location) const {
-  const Group* const group = groups_[location.group()].load(std::memory_order_acquire);
-  std::atomic<std::uint64_t>& word = group->marks[location.cell() / 64];
-  const std::uint64_t bit = std::uint64_t{1} << location.cell() % 64;
-  return (word.load(std::memory_order_relaxed) & bit) != 0 &&
-         (word.fetch_and(~bit, std::memory_order_relaxed) & bit) != 0;
 }
 
 Cell CellSpace::cell_of(std::uint64_t piece, std::uint32_t index) const {
@@ -126,7 +115,7 @@ bool CellSpace::lease_locked(Location location) {
   const Group* const group = group_of(location.group());
   const std::uint32_t number = group == nullptr ? kNoPiece : piece_of(*group, location);
   if (number == kNoPiece || pieces_[number].free.has(location.cell() % group->cells_in_piece)) return false;
-  ++leases_[location.word].times;
+  if (++leases_[location.word].times == 1) ++pieces_[number].leased;
   leased_.store(leases_.size(), std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // before the caller looks whether the cell's item lives
   return true;
@@ -143,6 +132,7 @@ void CellSpace::end_lease_locked(Location location) {
   if (--at->second.times != 0) return;
   const bool is_given = at->second.is_given;
   leases_.erase(at);
+  --pieces_[piece_of(*group_of(location.group()), location)].leased;
   leased_.store(leases_.size(), std::memory_order_release);  // after what the leaser has read
   if (is_given) give_locked(this->at(location));
 }
@@ -181,48 +171,9 @@ std::uint64_t CellSpace::pieces_of(unsigned size_class) const {
   return used_[size_class];
 }
 
-std::size_t CellSpace::sweep(unsigned size_class, std::span<Cell> victims) {
+std::uint64_t CellSpace::pieces() const {
   const std::lock_guard lock(mutex_);
-  const std::vector<std::uint32_t>& groups = groups_of_[size_class];
-  if (used_[size_class] == 0) return 0;
-  Hand& hand = hands_[size_class];
-  std::size_t found = 0;
-  for (unsigned left = kSweepCells; left > 0 && found < victims.size(); --left, ++hand.cell) {
-    if (hand.group >= groups.size()) hand = {};
-    const Group& group = *group_of(groups[hand.group]);
-    if (hand.cell >= group.pieces.size() * group.cells_in_piece || hand.cell >= kGroupCells) {
-      hand = {hand.group + 1 < groups.size() ? hand.group + 1 : 0, ~std::uint32_t{0}};
-      continue;
-    }
-    const std::uint32_t place = hand.cell / group.cells_in_piece, index = hand.cell % group.cells_in_piece;
-    const std::uint32_t piece = group.pieces[place].load(std::memory_order_relaxed);
-    if (piece == kNoPiece) {
-      hand.cell += group.cells_in_piece - 1 - index;
-      continue;
-    }
-    const Location here = Location::of(groups[hand.group], hand.cell);
-    if (!leases_.empty() && leases_.contains(here.word)) continue;
-    if (!unmark(here) && !pieces_[piece].free.has(index)) victims[found++] = cell_of(piece, index);
-  }
-  return found;
-}
-
-std::vector<Cell> CellSpace::piece_at_hand(unsigned size_class) const {
-  const std::lock_guard lock(mutex_);
-  const std::vector<std::uint32_t>& groups = groups_of_[size_class];
-  std::vector<Cell> cells;
-  const Hand hand = hands_[size_class].group < groups.size() ? hands_[size_class] : Hand{};
-  for (std::size_t i = 0; i < groups.size() && cells.empty(); ++i) {
-    const Group& group = *group_of(groups[(hand.group + i) % groups.size()]);
-    const std::size_t places = group.pieces.size();
-    const std::size_t first = i == 0 && hand.cell < kGroupCells ? hand.cell / group.cells_in_piece : 0;
-    for (std::size_t j = 0; j < places && cells.empty(); ++j) {
-      const std::uint32_t piece = group.pieces[(first + j) % places].load(std::memory_order_relaxed);
-      if (piece == kNoPiece) continue;
-      cells = all_cells(piece);
-    }
-  }
-  return cells;
+  return pieces_.size() - directories_;
 }
 
 std::vector<Cell> CellSpace::all_cells(std::uint64_t piece) const {
@@ -337,6 +288,7 @@ void CellSpace::name_piece(std::uint64_t number) {
   const PieceWord entry = pieces_[number].entry;
   pieces_[number].used = true;
   ++used_[entry.size_class()];
+  group_of(entry.group())->soonest[entry.place()].store(kNever);
   place_of(entry).store(static_cast<std::uint32_t>(number), std::memory_order_release);
 }
 
@@ -377,9 +329,10 @@ void CellSpace::take_back(Location location) {
   std::erase(open_[piece.entry.size_class()], number);
 }
 
-void CellSpace::end_recovery() {
+void CellSpace::end_recovery(std::uint64_t flushed) {
   for (std::uint64_t number = 0; number < pieces_.size(); ++number) {
-    const Piece& piece = pieces_[number];
+    Piece& piece = pieces_[number];
+    piece.flushed = flushed;
     if (piece.used && piece.free.all()) release_piece(number);
   }
 }

@@ -68,6 +68,8 @@ class CellSpace {
   }
   std::uint64_t free_pieces() const;
   std::uint64_t pieces_of(unsigned size_class) const;
+  /// That may belong to a class, of all classes.
+  std::uint64_t pieces() const;
   /// The heap has so many slabs now.
   void extend(std::uint64_t slabs);
 
@@ -75,9 +77,32 @@ class CellSpace {
   /// Looks at kSweepCells cells at most, and clears their marks; there may be no victim among them.
   static constexpr unsigned kSweepCells = 1 << 14;
   std::size_t sweep(unsigned size_class, std::span<Cell> victims);
-  /// The cells, free or not, of the piece of the class at which the next sweep begins. Empty: the class has none.
-  std::vector<Cell> piece_at_hand(unsigned size_class) const;
-  /// Those of a piece; none if it has no class, or if none was used since that generation began.
+  bool is_marked(Location location) const;
+  bool is_leased(Location location) const;
+  /// How a piece is used.
+  struct Use {
+    unsigned size_class = kClasses;  ///< kClasses: it has none
+    std::uint32_t cells = 0;
+    std::uint32_t used = 0;  ///< cells that are not free
+    std::uint32_t read = 0;  ///< of these, marked
+    bool is_leased = false;  ///< some of its cells are
+  };
+  Use use_of(std::uint64_t piece) const;
+
+  // When items end, so that their memory is found: of each piece, and of all, a time that is not later than the end of any item.
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  /// The live item there ends at `time`, in milliseconds since 1970. Called after its state says so. Takes no lock.
+  void expires(Location location, std::uint64_t time);
+  std::uint64_t soonest() const { return soonest_.load(); }
+  /// Before a look at all pieces; `lower_soonest` afterwards.
+  std::uint64_t forget_soonest() { return soonest_.exchange(kNever); }
+  void lower_soonest(std::uint64_t time) { lower(soonest_, time); }
+  /// Of a piece. 0: it may have items that were flushed, as everything was up to the number `flushed`.
+  std::uint64_t soonest_of(std::uint64_t piece, std::uint64_t flushed) const;
+  /// The cells of a piece, before a look at all its items, after which the caller says when they end. None if it has no class.
+  std::vector<Cell> look_at(std::uint64_t piece, std::uint64_t flushed);
+
+  /// The cells of a piece, free or not; none if it has no class, or if none was used since that generation began.
   std::vector<Cell> cells_of(std::uint64_t piece, std::uint64_t generation = 0) const;
 
   /// Those that are not free.
@@ -90,8 +115,8 @@ class CellSpace {
   void set_free(std::uint64_t piece, std::span<const std::uint64_t> free);
   /// Of recovery: the cell is not free after all.
   void take_back(Location location);
-  /// Of recovery, when every free cell is known: pieces without an item may go to any class.
-  void end_recovery();
+  /// Of recovery, when every free cell is known: pieces without an item may go to any class. No piece has an item that was flushed, up to this number.
+  void end_recovery(std::uint64_t flushed);
   /// Calls `visit(index, cell)` for every cell of a piece that has a class. Its free cells may change meanwhile.
   template <class Visit>
   void each_cell(std::uint64_t piece, const Visit& visit) const {
@@ -117,12 +142,21 @@ class CellSpace {
           cells_in_piece(its_cells_in_piece),
           pieces(kGroupCells / its_cells_in_piece),
           generations(pieces.size()),
+          soonest(pieces.size()),
           marks((pieces.size() * its_cells_in_piece + 63) / 64) {}
     const unsigned size_class;
     const std::uint32_t cells_in_piece;
     std::vector<std::atomic<std::uint32_t>> pieces;               ///< by place
     mutable std::vector<std::atomic<std::uint64_t>> generations;  ///< by place: in which a cell was used last
+    mutable std::vector<std::atomic<std::uint64_t>> soonest;      ///< by place: no item ends earlier
     mutable std::vector<std::atomic<std::uint64_t>> marks;        ///< a bit for each cell
+    /// Those of 64 cells.
+    std::uint64_t marks_from(std::uint32_t cell) const {
+      const std::uint32_t at = cell / 64, shift = cell % 64;
+      const std::uint64_t low = marks[at].load(std::memory_order_relaxed) >> shift;
+      if (shift == 0 || at + 1 == marks.size()) return low;
+      return low | marks[at + 1].load(std::memory_order_relaxed) << (64 - shift);
+    }
   };
   static constexpr std::uint32_t kNoPiece = 0;  ///< is a directory
 
@@ -147,6 +181,11 @@ class CellSpace {
     std::uint32_t count() const { return count_; }
     bool all() const { return count_ == cells_; }
     bool has(std::uint32_t cell) const { return (words_[cell / 64] >> cell % 64 & 1) != 0; }
+    /// A bit for each of 64 cells, from `cell` on, that is not free. `cell`: a multiple of 64.
+    std::uint64_t used_from(std::uint32_t cell) const {
+      const std::uint32_t behind = cells_ - cell;
+      return ~words_[cell / 64] & (behind < 64 ? (std::uint64_t{1} << behind) - 1 : ~std::uint64_t{0});
+    }
     /// One that is free, and is no more.
     std::uint32_t take() {
       HOLDFAST_ASSERT(count_ > 0);
@@ -175,9 +214,11 @@ class CellSpace {
   };
 
   struct Piece {
-    PieceWord entry;    ///< as its entry in the directory says
-    bool used = false;  ///< cells are taken from it, and its locations are valid
-    bool open = false;  ///< its class looks for free cells in it
+    PieceWord entry;            ///< as its entry in the directory says
+    bool used = false;          ///< cells are taken from it, and its locations are valid
+    bool open = false;          ///< its class looks for free cells in it
+    std::uint32_t leased = 0;   ///< cells
+    std::uint64_t flushed = 0;  ///< items up to this number that were flushed have been looked for
     FreeCells free;
   };
   /// Where a sweep of a class is: the cell of the group, in the order of `groups_of_`.
@@ -203,6 +244,11 @@ class CellSpace {
     const std::uint32_t place = location.cell() / group.cells_in_piece;
     return place < group.pieces.size() ? group.pieces[place].load(std::memory_order_acquire) : kNoPiece;
   }
+  static void lower(std::atomic<std::uint64_t>& time, std::uint64_t to) {
+    std::uint64_t now = time.load();
+    while (now > to && !time.compare_exchange_weak(now, to)) {
+    }  // ends: it only falls, or rises once for a look at all
+  }
   std::vector<Cell> all_cells(std::uint64_t piece) const;
   bool lease_locked(Location location);
   void end_lease_locked(Location location);
@@ -220,11 +266,13 @@ class CellSpace {
   std::unique_ptr<std::atomic<Group*>[]> groups_;
   std::atomic<std::uint64_t> generation_ = 1;
   alignas(64) std::atomic<std::size_t> leased_ = 0;  ///< size of `leases_`
+  std::atomic<std::uint64_t> soonest_ = kNever;
 
   // Behind the line that every search reads.
   alignas(64) mutable threads::BriefMutex mutex_;  // of all that follows
   std::vector<std::unique_ptr<Group>> owned_;
   std::vector<Piece> pieces_;
+  std::uint64_t directories_ = 0;                               ///< of the heap, which are no pieces
   std::array<std::vector<std::uint32_t>, kClasses> open_;       ///< pieces with free cells
   std::array<std::vector<std::uint32_t>, kClasses> groups_of_;  ///< groups of a class
   std::array<std::uint64_t, kClasses> used_{};                  ///< pieces of a class

@@ -91,7 +91,7 @@ Change Engine::extend_large(const Key& key, const Value& seen, std::span<const s
   content.flags = seen.flags;
   content.expiry = seen.expiry;
   NewItem item;
-  if (!reserve_item(parts, content, chunks_of(value.size()), item)) return Change::no_space;
+  if (!reserve_large(parts, content, item)) return Change::no_space;
   visit_value(parts, item, [&](std::uint64_t* to, std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) memory_.store(to + i, padded_word(value.data(), value.size(), first + i));
   });

@@ -187,8 +187,9 @@ class Engine {
   std::uint64_t now() { return counters_.refresh(); }
   void flush_all() { counters_.flush_all(); }
   void flush_all_at(std::uint64_t time) { counters_.flush_all_at(time); }
-  /// Frees the cells of items that have expired or were flushed, among those of so many slabs behind the last call's. Returns their number.
-  std::uint64_t reclaim(std::uint64_t slabs);
+  /// Frees the cells of items that have expired or were flushed, in the pieces behind those of the last call that may have some: in so many
+  /// pieces, or in more until it finds an item. Returns the number of items. 0: no piece has one.
+  std::uint64_t reclaim(std::uint64_t pieces);
 
   std::uint64_t slabs() const { return slabs_.load(std::memory_order_acquire); }
   std::uint64_t newest() const { return counters_.newest(); }
@@ -243,7 +244,7 @@ class Engine {
   Key key_in(const std::uint64_t* cell, const Header& header) const;
   std::string describe_damage(const Cell& cell);
   Change extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before);
-  Cell owner_of(const Cell& cell) const;
+  Cell item_of(const Cell& cell) const;
   void note(Leased& leased, const Header& header, State state, std::uint64_t sequence, const Cell& cell) const;
   void name_pieces(Leased& leased);
   bool still_has(const Leased& leased) const;
@@ -254,10 +255,25 @@ class Engine {
   }
   Cell take(std::uint64_t words);
   Cell take_kept(std::uint64_t words);
+  Cell take_reclaimed(std::uint64_t words);
   bool grow();
+  template <class P>
+  bool reserve_large(P& parts, const Content& content, NewItem& item);
+  bool may_be_over();
+  bool may_hold(std::uint64_t value_bytes);
+  template <class GoOn>
+  void reclaim_in_turn(std::uint64_t most, const GoOn& go_on);
+  std::uint64_t reclaim_piece(std::uint64_t piece, const Moment& moment);
+  // Eviction.
   bool make_space(unsigned size_class);
-  std::uint64_t evict_some(std::span<const Cell> cells);
-  unsigned class_with_least_pressure(unsigned size_class) const;
+  bool take_over_piece(unsigned size_class);
+  bool free_piece(unsigned size_class);
+  bool empty_piece(std::uint64_t piece);
+  bool gather_pieces();
+  CellSpace::Use use_of(std::uint64_t piece) const;
+  void forget_reads(std::uint64_t piece);
+  double pressure_of(unsigned size_class) const;
+  std::uint64_t evict_some(std::span<const Cell> cells, bool spares_read);
 
   const Mapped mapped_;
   const EngineOptions options_;
@@ -270,10 +286,16 @@ class Engine {
   Recovered recovered_;
   Moment opened_;  ///< what was over then has no entry in the index
   std::vector<std::uint64_t> damaged_pieces_;
-  std::atomic<std::uint64_t> slabs_, evicted_ = 0, reclaimed_to_ = 0;
+  std::atomic<std::uint64_t> slabs_, evicted_ = 0;
   std::atomic<bool> is_full_ = false;  ///< the heap could not grow
   std::mutex growing_;
   std::array<std::atomic<std::uint64_t>, kClasses> pressure_{};  ///< items of a class that were evicted lately
+  std::atomic<std::uint64_t> hand_ = 0;                          ///< the piece that may move to another class next
+  std::mutex reclaiming_;           ///< of a look for items that are over; taken without a claim, since it claims keys
+  std::uint64_t reclaimed_to_ = 0;  ///< the mutex's: the next piece
+  std::uint64_t looked_flushed_ = 0;  ///< the mutex's: up to this number, flushed items were looked for in all pieces
+  std::atomic<std::int64_t> looks_left_ =
+      kGroupCells;  ///< with eviction, cells in which items that are over may be looked for
 };
 
 }  // namespace holdfast::store::cpu

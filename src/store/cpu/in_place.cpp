@@ -9,7 +9,7 @@ NewItem Engine::reserve(const Content& content) {
   Parts parts(*this);
   NewItem item;
   const bool fits = 8 * content.header().words() <= mapped_.heap.slab_bytes();
-  if (!reserve_item(parts, content, fits ? 0 : chunks_of(content.value_bytes), item)) return {};
+  if (!(fits ? reserve_item(parts, content, 0, item) : reserve_large(parts, content, item))) return {};
   visit_value(parts, item, [&](std::uint64_t* words, std::uint64_t, std::uint64_t count) {
     if (count == 0) return;
     memory_.keep(words, 8 * count);       // the caller writes there, during a snapshot too

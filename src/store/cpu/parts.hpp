@@ -73,6 +73,7 @@ class Engine::Parts {
   std::uint64_t chunk_words() const { return engine_.chunk_words(); }
   Cell take(std::uint64_t words) { return engine_.take(words); }
   void give(const Cell& cell) { engine_.stocks_.give(cell); }
+  void expires(Location location, std::uint64_t time) { engine_.cells_.expires(location, time); }
   std::uint64_t draw() { return engine_.counters_.draw(); }
   Moment moment() { return engine_.counters_.moment(); }
   Moment time() { return engine_.counters_.time(); }
@@ -160,6 +161,12 @@ struct Engine::Counting {
   }
 };
 
+/// As `reserve_item`, of a value in chunks.
+template <class P>
+bool Engine::reserve_large(P& parts, const Content& content, NewItem& item) {
+  return may_hold(content.value_bytes) && reserve_item(parts, content, chunks_of(content.value_bytes), item);
+}
+
 /// Cells for the content, and in them the value if that is large. None: there is no memory.
 template <class P>
 NewItem Engine::begin_item(P& parts, const Content& content) {
@@ -170,7 +177,7 @@ NewItem Engine::begin_item(P& parts, const Content& content) {
     if (!item.cell.none()) vacate(memory_, item.cell.words);
     return item;
   }
-  if (!reserve_item(parts, content, chunks_of(content.value_bytes), item)) return {};
+  if (!reserve_large(parts, content, item)) return {};
   visit_value(parts, item, [&](std::uint64_t* to, std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       memory_.store(to + i, padded_word(content.value, content.value_bytes, first + i));

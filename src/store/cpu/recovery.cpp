@@ -29,6 +29,8 @@ void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::Fr
   Parts parts(*this);
   std::array<std::uint64_t, kPieceBytes / kLineBytes / 64> free{};
   bool has_cells = false;
+  Location last;  // of an item
+  std::uint64_t soonest = CellSpace::kNever;
   Recovered recovered;
   cells_.each_cell(piece, [&](std::uint32_t index, const Cell& cell) {
     has_cells = true;
@@ -37,6 +39,9 @@ void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::Fr
     bool is_free = false;
     if (look(parts, moment, cell, header, is_free, recovered)) {
       rows.add(key_in(cell.words, header).hash, cell.location.word);
+      last = cell.location;
+      const std::uint64_t expiry = State{memory_.load(cell.words + kStateWord)}.expiry();
+      if (expiry != 0) soonest = std::min(soonest, expiry);
       for (unsigned chunk = 0; chunk < header.chunks; ++chunk) {
         finding.chunks.push_back(location_of_chunk(memory_, cell.words, header, chunk));
       }
@@ -46,6 +51,7 @@ void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::Fr
   });
   finding.recovered += recovered;
   if (has_cells) cells_.set_free(piece, free);
+  if (soonest != CellSpace::kNever) cells_.expires(last, soonest);
 }
 
 Key Engine::key_in(const std::uint64_t* cell, const Header& header) const {
@@ -90,7 +96,8 @@ void Engine::recover() {
     enter(parts, key_in(cell.words, header), cell, recovered_);
   }
   end_recovery(parts);
-  cells_.end_recovery();
+  cells_.end_recovery(moment.flushed);
+  looked_flushed_ = moment.flushed;
   if (recovered_.unnamed != 0 && options_.other_index) {
     throw DeviceError("it has no memory for an index of " + std::to_string(recovered_.items) + " items");
   }

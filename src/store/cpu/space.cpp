@@ -1,8 +1,14 @@
-// space.cpp: cells for new items: free ones, then more of the heap, then those of items that have expired or were not read lately.
+// space.cpp: cells for new items: free ones, then more of the heap, then those of items that are over, then of others.
+//
+//   a sweep of the class (CLOCK)                    evicts the first items that were not read since it passed over them
+//   the hand, over the pieces of all classes        moves on by a piece when a class has lost a piece's worth of items: the class gets that piece if few of
+//                                                   its items were read since the hand was there
+//   a class without an item that may go             gets a piece of another class, the one with the fewest items that were read
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
+#include <tuple>
+#include <vector>
 
 #include "store/cpu/parts.hpp"
 
@@ -10,16 +16,22 @@ namespace holdfast::store::cpu {
 
 namespace {
 
-constexpr std::size_t kVictims = 32;  ///< evicted at once
+constexpr unsigned kMostRounds = 4096;
+constexpr std::uint64_t kPiecesAtOnce = 16;  ///< asked for items that are over, before others are evicted
+constexpr std::int64_t kLooksPerItem = 64, kMostLooks = 4 * kGroupCells;
+constexpr std::size_t kVictims = 32;     ///< evicted at once
+constexpr std::size_t kCandidates = 64;  ///< pieces of which one is chosen
+constexpr std::uint32_t kSpared = 4;     ///< a piece stays if more than a fourth of its items were read
+constexpr std::uint32_t kFewCells = 64;  ///< of a piece whose chunks are looked at
 
 struct KeySpace {
   std::array<std::uint64_t, (kMostKeyBytes + 7) / 8> words;
 };
 
-/// Of each thread: keys of items that it evicts.
-KeySpace& key_space() {
+/// Of each thread: the key of an item that it removes.
+std::uint64_t* key_space() {
   static thread_local const auto space = std::make_unique_for_overwrite<KeySpace>();
-  return *space;
+  return space->words.data();
 }
 
 }  // namespace
@@ -27,12 +39,18 @@ KeySpace& key_space() {
 Cell Engine::take(std::uint64_t words) {
   const unsigned size_class = class_of(8 * words);
   if (size_class == kClasses) return {};
-  for (;;) {  // ends: there is a cell each time, unless other threads take what this one freed
+  // Each round but the last adds memory, or evicts an item. There may be no cell of this size then: other threads take what this one has freed, and the
+  // piece that it has emptied may have got an item. Many such rounds in a row are not expected.
+  for (unsigned round = 0; round < kMostRounds; ++round) {
     Cell cell = stocks_.take(memory_, words);
     if (cell.none() && !is_full_.load(std::memory_order_relaxed)) cell = take_kept(words);
     if (!cell.none()) return cell;
-    if (!grow() && !make_space(size_class)) return take_kept(words);
+    if (grow()) continue;
+    cell = take_reclaimed(words);
+    if (!cell.none()) return cell;
+    if (!make_space(size_class)) break;
   }
+  return take_kept(words);
 }
 
 /// As if no thread kept cells.
@@ -54,107 +72,261 @@ bool Engine::grow() {
   return true;
 }
 
-/// The cell of the item that a chunk belongs to, unless that was read lately: then none. Of another cell: itself.
-Cell Engine::owner_of(const Cell& cell) const {
-  const std::uint64_t owner = memory_.load(cell.words + kOwnerWord);
-  if (memory_.load(cell.words + kSequenceWord) != 0 || owner >> 63 == 0) return cell;
-  const Cell item = cells_.at({static_cast<std::uint32_t>(owner)});
-  return item.none() || cells_.unmark(item.location) ? Cell{} : item;
+/// False: the heap has fewer pieces than a value in chunks needs, and cannot grow: nothing is evicted for it.
+bool Engine::may_hold(std::uint64_t value_bytes) {
+  if (!options_.evicts) return true;
+  const std::uint64_t needed = value_bytes / (8 * chunk_words()) + 1;  // the item's cell lies in another piece
+  while (cells_.pieces() < needed) {                                   // ends: the heap is bounded
+    if (!grow()) return false;
+  }
+  return true;
 }
 
-/// Removes those items in the cells that are there still, unless their keys are being changed.
-std::uint64_t Engine::evict_some(std::span<const Cell> cells) {
+/// Removes the items of a piece that are over.
+std::uint64_t Engine::reclaim_piece(std::uint64_t piece, const Moment& moment) {
+  const std::vector<Cell> cells = cells_.look_at(piece, moment.flushed);
+  if (cells.empty()) return 0;
+  /// When the items that stay end. If the look is not completed, another one is needed.
+  struct Ends {
+    CellSpace& space;
+    const Location piece;
+    std::uint64_t soonest = CellSpace::kNever;
+    bool is_complete = false;
+    ~Ends() { space.expires(piece, is_complete ? soonest : 0); }
+  } ends{cells_, cells.front().location};
+  Parts parts(*this);
+  std::uint64_t* const key = key_space();
+  std::uint64_t reclaimed = 0;
+  for (const Cell& cell : cells) {
+    const std::uint64_t sequence = memory_.load(cell.words + kSequenceWord);
+    const State state{memory_.load(cell.words + kStateWord)};
+    if (sequence == 0 || !state.is_live()) continue;
+    if (!moment.is_over(state, sequence)) {
+      if (state.expiry() != 0) ends.soonest = std::min(ends.soonest, state.expiry());
+      continue;
+    }
+    Glance seen;
+    if (!glance(memory_, cell, seen, key)) continue;
+    const Key its = key_of(reinterpret_cast<const std::byte*>(key), seen.header.key_bytes);
+    const auto is_over = [&](State now) { return moment.is_over(now, seen.sequence); };
+    reclaimed += evict(parts, its, cell, seen, is_over) ? 1 : 0;
+  }
+  ends.is_complete = true;
+  looks_left_.fetch_add(static_cast<std::int64_t>(reclaimed) * kLooksPerItem - static_cast<std::int64_t>(cells.size()),
+                        std::memory_order_relaxed);
+  return reclaimed;
+}
+
+/// Removes items that are over from the pieces that may have some, among `most` pieces behind those of the last call, once around at most. Stops when
+/// `go_on(reclaimed)`, called after each piece that was looked at, is false. With the mutex `reclaiming_`.
+template <class GoOn>
+void Engine::reclaim_in_turn(std::uint64_t most, const GoOn& go_on) {
+  const Moment moment = counters_.moment();
+  const std::uint64_t all = slabs();
+  /// Unless all pieces were looked at, no item ends earlier than before.
+  struct Turn {
+    CellSpace& space;
+    std::uint64_t soonest;
+    ~Turn() { space.lower_soonest(soonest); }
+  } turn{cells_, cells_.forget_soonest()};
+  std::uint64_t soonest = CellSpace::kNever;
+  bool goes_on = true;
+  for (std::uint64_t i = 0; i < std::min(all, most); ++i) {
+    if (!goes_on) return;
+    const std::uint64_t piece = reclaimed_to_ % all;
+    reclaimed_to_ = piece + 1;
+    std::uint64_t its = cells_.soonest_of(piece, moment.flushed);
+    if (its <= moment.now) {
+      goes_on = go_on(reclaim_piece(piece, moment));
+      its = cells_.soonest_of(piece, 0);
+    }
+    soonest = std::min(soonest, its);
+  }
+  if (most < all) return;
+  turn.soonest = soonest;
+  looked_flushed_ = moment.flushed;
+}
+
+/// False: no item is over. With the mutex `reclaiming_`. Lets time pass only if an item has an end.
+bool Engine::may_be_over() {
+  if (cells_.soonest() != CellSpace::kNever) counters_.refresh();
+  const Moment time = counters_.time();
+  return cells_.soonest() <= time.now || looked_flushed_ != time.flushed;
+}
+
+/// A cell of items that are over. With eviction these go first only where looking for them costs little: for each item that is freed, 64 cells are looked
+/// at. None, without eviction: no item of the store is over whose end makes one free.
+Cell Engine::take_reclaimed(std::uint64_t words) {
+  std::unique_lock lock(reclaiming_, std::defer_lock);
+  if (!options_.evicts) {
+    lock.lock();
+  } else if (looks_left_.load(std::memory_order_relaxed) <= 0 || !lock.try_lock()) {
+    return {};
+  }
+  if (!may_be_over()) return {};
+  Cell cell;
+  reclaim_in_turn(options_.evicts ? kPiecesAtOnce : slabs(), [&](std::uint64_t reclaimed) {
+    if (reclaimed != 0) cell = take_kept(words);
+    return cell.none() && (!options_.evicts || looks_left_.load(std::memory_order_relaxed) > 0);
+  });
+  return cell;
+}
+
+std::uint64_t Engine::reclaim(std::uint64_t pieces) {
+  const std::lock_guard lock(reclaiming_);
+  if (!may_be_over()) return 0;
+  std::uint64_t sum = 0, looked = 0;
+  reclaim_in_turn(slabs(), [&](std::uint64_t reclaimed) {
+    sum += reclaimed;
+    return ++looked < pieces || sum == 0;
+  });
+  return sum;
+}
+
+/// The cell of the live item to which a cell in use belongs: itself, or that of a chunk's item. None: the cell is reserved, or a thread has it.
+Cell Engine::item_of(const Cell& cell) const {
+  Cell item = cell;
+  if (memory_.load(cell.words + kSequenceWord) == 0) {
+    const std::uint64_t owner = memory_.load(cell.words + kOwnerWord);
+    if (owner >> 63 == 0) return {};
+    item = cells_.at({static_cast<std::uint32_t>(owner)});
+    if (item.none() || memory_.load(item.words + kSequenceWord) != memory_.load(cell.words + kOwnerSequenceWord)) {
+      return {};
+    }
+  }
+  return State{memory_.load(item.words + kStateWord)}.is_live() ? item : Cell{};
+}
+
+/// Removes the items of these cells that are there still, unless they are leased or, with `spares_read`, are in chunks and were read lately. An item that is
+/// leased meanwhile may go: the lease holds its cells.
+std::uint64_t Engine::evict_some(std::span<const Cell> cells, bool spares_read) {
   Parts parts(*this);
   std::uint64_t evicted = 0;
-  std::uint64_t* const key = key_space().words.data();
+  std::uint64_t* const key = key_space();
   for (const Cell& victim : cells) {
-    const Cell cell = owner_of(victim);
+    const Cell cell = item_of(victim);
+    if (cell.none()) continue;
+    const bool is_chunk = !(cell.location == victim.location);
+    if (is_chunk && spares_read && cells_.unmark(cell.location)) continue;
     Glance seen;
-    if (cell.none() || !glance(memory_, cell, seen, key)) continue;
+    if (!glance(memory_, cell, seen, key)) continue;
     const Key its = key_of(reinterpret_cast<const std::byte*>(key), seen.header.key_bytes);
-    evicted += evict(parts, its, cell, seen, [](State) { return true; }) ? 1 : 0;
+    const auto may_go = [&](State) { return !cells_.is_leased(cell.location); };
+    evicted += evict(parts, its, cell, seen, may_go) ? 1 : 0;
   }
   evicted_.fetch_add(evicted, std::memory_order_relaxed);
+  if (evicted != 0 && looks_left_.load(std::memory_order_relaxed) < kMostLooks) {
+    looks_left_.fetch_add(static_cast<std::int64_t>(evicted) * kLooksPerItem, std::memory_order_relaxed);
+  }
   return evicted;
 }
 
-/// The class, other than `size_class`, of whose pieces the fewest items had to go lately; kClasses: no other has a piece.
-unsigned Engine::class_with_least_pressure(unsigned size_class) const {
-  unsigned least = kClasses;
-  double least_pressure = std::numeric_limits<double>::max();
-  for (unsigned other = 0; other < kClasses; ++other) {
-    const std::uint64_t pieces = cells_.pieces_of(other);
-    if (other == size_class || pieces == 0) continue;
-    // Of bytes: a class of large cells has few items.
-    const double pressure = static_cast<double>(pressure_[other].load(std::memory_order_relaxed)) * class_bytes(other) /
-                            static_cast<double>(pieces);
-    if (pressure < least_pressure) {
-      least_pressure = pressure;
-      least = other;
-    }
-  }
-  return least;
+/// Bytes that the class has lost lately, of each of its pieces.
+double Engine::pressure_of(unsigned size_class) const {
+  const std::uint64_t pieces = std::max<std::uint64_t>(cells_.pieces_of(size_class), 1);
+  return static_cast<double>(pressure_[size_class].load(std::memory_order_relaxed)) * class_bytes(size_class) /
+         static_cast<double>(pieces);
 }
 
-/// Evicts items so that a cell of the class may be free. A class that has evicted a piece's worth of items while another lost less than half as
-/// much of each of its pieces, or that has no piece at all, gets one of the other's. False: nothing can be evicted.
+/// A chunk was read when its item was: it is looked at where there are few, since its item lies elsewhere.
+CellSpace::Use Engine::use_of(std::uint64_t piece) const {
+  CellSpace::Use use = cells_.use_of(piece);
+  if (use.cells == 0 || use.cells > kFewCells) return use;
+  for (const Cell& cell : cells_.used_cells_of(piece)) {
+    const Cell item = item_of(cell);
+    if (item.none() || item.location == cell.location) continue;
+    use.read += cells_.is_marked(item.location) ? 1 : 0;
+  }
+  return use;
+}
+
+void Engine::forget_reads(std::uint64_t piece) {
+  for (const Cell& cell : cells_.cells_of(piece)) {
+    cells_.unmark(cell.location);
+    const Cell item = item_of(cell);
+    if (!item.none() && !(item.location == cell.location)) cells_.unmark(item.location);
+  }
+}
+
+/// As if no thread kept cells. True: there are more pieces without an item than before.
+bool Engine::gather_pieces() {
+  const std::uint64_t unused = cells_.free_pieces();
+  stocks_.gather();
+  return cells_.free_pieces() > unused;
+}
+
+/// Evicts all items of a piece. False: some of its cells are no item's, so that it would not be free, or nothing was evicted.
+bool Engine::empty_piece(std::uint64_t piece) {
+  const std::vector<Cell> cells = cells_.used_cells_of(piece);
+  if (std::ranges::any_of(cells, [this](const Cell& cell) { return item_of(cell).none(); })) return false;
+  const bool evicts = evict_some(cells, false) != 0;
+  return gather_pieces() || evicts;
+}
+
+/// The class has lost as many items as a piece has: it gets the piece at the hand, unless that piece's class lost more than half as much of each of its
+/// pieces, or many of its items were read since the hand was there.
+bool Engine::take_over_piece(unsigned size_class) {
+  if (gather_pieces()) return true;
+  const std::uint64_t all = slabs();
+  CellSpace::Use use;
+  std::uint64_t piece = 0;
+  for (std::uint64_t i = 0; i < all && use.size_class == kClasses; ++i) {
+    piece = hand_.fetch_add(1, std::memory_order_relaxed) % all;
+    use = use_of(piece);
+  }
+  const bool may_move = use.size_class != size_class && use.size_class != kClasses && !use.is_leased &&
+                        pressure_of(use.size_class) < pressure_of(size_class) / 2;
+  for (auto& pressure : pressure_) pressure.store(pressure.load(std::memory_order_relaxed) / 2);
+  if (!may_move) return false;
+  if (use.read > use.used / kSpared) {
+    forget_reads(piece);
+    return false;
+  }
+  return empty_piece(piece);
+}
+
+/// The class gets a piece of another one: of kCandidates pieces, that with the fewest items that were read and, among such, of the class that has lost least.
+/// False: none of all pieces can be had.
+bool Engine::free_piece(unsigned size_class) {
+  if (gather_pieces()) return true;
+  using Candidate = std::tuple<std::uint32_t, double, std::uint64_t, std::uint64_t>;  // in the order of their looks
+  std::vector<Candidate> candidates;
+  const std::uint64_t all = slabs();
+  for (std::uint64_t looks = 0; looks < all;) {
+    candidates.clear();
+    for (; looks < all && candidates.size() < kCandidates; ++looks) {
+      const std::uint64_t piece = hand_.fetch_add(1, std::memory_order_relaxed) % all;
+      const CellSpace::Use use = use_of(piece);
+      if (use.size_class == size_class || use.size_class == kClasses || use.is_leased) continue;
+      const std::uint32_t read = 16 * use.read / use.cells;
+      candidates.emplace_back(read, pressure_of(use.size_class), looks, piece);
+    }
+    std::sort(candidates.begin(), candidates.end());
+    for (const Candidate& candidate : candidates) {
+      if (empty_piece(std::get<3>(candidate))) return true;
+    }
+  }
+  return false;
+}
+
+/// Evicts items so that a cell of the class may be free. False: no item may go, and the class gets no piece.
 bool Engine::make_space(unsigned size_class) {
   if (!options_.evicts) return false;
   const std::uint64_t pieces = cells_.pieces_of(size_class);
+  if (pieces == 0) return free_piece(size_class);
   const std::uint64_t a_piece = mapped_.heap.slab_bytes() / class_bytes(size_class);
-  const std::uint64_t lost = pressure_[size_class].load(std::memory_order_relaxed);
-  if (pieces == 0 || lost >= a_piece) {
-    const std::uint64_t unused = cells_.free_pieces();
-    stocks_.gather();
-    if (cells_.free_pieces() > unused) return true;
-    const unsigned other = class_with_least_pressure(size_class);
-    bool moves = other != kClasses;
-    if (moves && pieces != 0) {
-      const double own = static_cast<double>(lost) * class_bytes(size_class) / static_cast<double>(pieces);
-      const double others = static_cast<double>(pressure_[other].load(std::memory_order_relaxed)) * class_bytes(other) /
-                            static_cast<double>(cells_.pieces_of(other) + 1);
-      moves = others < own / 2;
-    }
-    for (auto& pressure : pressure_) pressure.store(pressure.load(std::memory_order_relaxed) / 2);
-    if (moves && evict_some(cells_.piece_at_hand(other)) != 0) {
-      stocks_.gather();  // that the piece is without cells in use
-      return true;
-    }
-    if (pieces == 0) return moves;
-  }
+  if (pressure_[size_class].load(std::memory_order_relaxed) >= a_piece && take_over_piece(size_class)) return true;
   std::array<Cell, kVictims> victims;
   // Twice around: the first time may clear the marks of all cells.
   const std::uint64_t sweeps =
       2 + 2 * pieces * a_piece / CellSpace::kSweepCells + 2 * kGroupCells / CellSpace::kSweepCells;
   for (std::uint64_t i = 0; i < sweeps; ++i) {
     const std::size_t found = cells_.sweep(size_class, victims);
-    const std::uint64_t evicted = evict_some(std::span(victims).first(found));
+    const std::uint64_t evicted = evict_some(std::span(victims).first(found), true);
     pressure_[size_class].fetch_add(evicted, std::memory_order_relaxed);
     if (evicted != 0) return true;
   }
-  return false;
-}
-
-std::uint64_t Engine::reclaim(std::uint64_t slabs) {
-  Parts parts(*this);
-  const std::uint64_t all = slabs_.load(std::memory_order_acquire);
-  const std::uint64_t first = reclaimed_to_.load(std::memory_order_relaxed) % all;
-  const std::uint64_t last = std::min(all, first + slabs);
-  reclaimed_to_.store(last, std::memory_order_relaxed);
-  counters_.refresh();
-  std::uint64_t* const key = key_space().words.data();
-  std::uint64_t reclaimed = 0;
-  for (std::uint64_t piece = first; piece < last; ++piece) {
-    for (const Cell& cell : cells_.cells_of(piece)) {
-      const Moment moment = counters_.moment();
-      Glance seen;
-      if (!glance(memory_, cell, seen, key) || !moment.is_over(seen.state, seen.sequence)) continue;
-      const Key its = key_of(reinterpret_cast<const std::byte*>(key), seen.header.key_bytes);
-      const auto is_over = [&](State state) { return moment.is_over(state, seen.sequence); };
-      reclaimed += evict(parts, its, cell, seen, is_over) ? 1 : 0;
-    }
-  }
-  return reclaimed;
+  return free_piece(size_class);
 }
 
 }  // namespace holdfast::store::cpu

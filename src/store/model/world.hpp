@@ -129,6 +129,7 @@ class ModelParts {
   Moment time() { return moment(); }
   bool reaches(std::uint64_t time);
   bool flushed_since(std::uint64_t flushed);
+  void expires(Location, std::uint64_t) {}  // no operation of the model looks for memory that has expired
   void flush_all();
   void flush_all_at(std::uint64_t time);
   /// The clock says `time`, and answers depend on it.

@@ -56,6 +56,8 @@ concept Parts = requires(P parts, Key key, Cell cell, Location location, std::ui
   { parts.chunk_words() } -> std::convertible_to<std::uint64_t>;  ///< of a value, in each chunk but the last
   { parts.take(words) } -> std::convertible_to<Cell>;             ///< a free cell of at least `words` words, or none
   parts.give(cell);  ///< it is free: its item is durably dead, or it has none
+  parts.expires(location,
+                words);  ///< the live item there ends at that time: volatile, so that its memory is found then
   {
     parts.draw()
     } -> std::convertible_to<std::uint64_t>;          ///< a sequence number larger than all before; never one twice
@@ -223,6 +225,7 @@ HOLDFAST_BOTH bool commit_put(P& parts, Draft& draft, const Look& look, const De
   }
   own_chunks(parts, item, draft.sequence);
   commit(memory, item.cell.words, item.header, item.sum, draft.sequence, item.expiry);
+  if (item.expiry != 0) parts.expires(item.cell.location, item.expiry);
   return true;
 }
 
@@ -373,7 +376,9 @@ HOLDFAST_BOTH Change change_state(P& parts, const Key& key, const Admit& admit, 
   if (!old.is_there()) return Change::not_found;
   if (!admit(old)) return Change::mismatch;
   if (!old.state.is_valid()) return Change::damaged;
-  set_state(parts.memory(), old.cell.words, next(old));
+  const State state = next(old);
+  set_state(parts.memory(), old.cell.words, state);
+  if (state.expiry() != 0) parts.expires(old.cell.location, state.expiry());
   return Change::touched;
 }
 

@@ -110,7 +110,10 @@ HOLDFAST_BOTH void commit_row(P& parts, Row& row, const Look& look, const Decide
   }
   draft.old = look();
   draft.change = decide(draft.old, draft.content);
-  if (row.role == Role::states && draft.change == Change::touched) set_state(memory, draft.old.cell.words, row.state);
+  if (row.role == Role::states && draft.change == Change::touched) {
+    set_state(memory, draft.old.cell.words, row.state);
+    if (row.state.expiry() != 0) parts.expires(draft.old.cell.location, row.state.expiry());
+  }
   if (row.role != Role::erases) return;
   row.changes = !draft.old.cell.none() && draft.change != Change::mismatch;  // one that is over goes too
   if (!row.changes) return;
