@@ -11,11 +11,6 @@
 
 namespace holdfast::cuckoo {
 
-namespace {
-
-/// Rows of a round: each shard gets at most so many at once, and the next round is divided while they are executed.
-constexpr std::size_t kRoundRows = std::size_t{1} << 16;
-
 /// The rows of a batch in the order of their shards. An array in that order is called sorted.
 class ShardOrder {
  public:
@@ -58,6 +53,11 @@ class ShardOrder {
   std::vector<std::size_t> first_, next_;
   std::vector<std::uint32_t> rows_;
 };
+
+namespace {
+
+/// Rows of a round: each shard gets at most so many at once, and the next round is divided while they are executed.
+constexpr std::size_t kRoundRows = std::size_t{1} << 16;
 
 /// Rows [from, from + rows) of an array that the batch has.
 template <class T>
