@@ -25,7 +25,8 @@ TEST_F(SnapshotFaults, RefusesWhatItCannotName) {
   const SnapshotOptions over{.overwrite = true};
   expect_error<PoolExists>([&] { table->snapshot(target); }, "exists already");
   expect_error<PoolExists>([&] { table->snapshot(source); }, "exists already");
-  expect_error<ObjectInUse>([&] { table->snapshot(source, over); }, source + " is open for writing in this process");
+  expect_error<ObjectInUse>([&] { table->snapshot(source, over); },
+                            source + " is the pool that is to be copied: source and target are one file");
   expect_error<MediumError>([&] { table->snapshot(folder / "no/b.hold"); }, "folder does not exist");
   expect_error<MediumError>([&] { table->snapshot(folder.path()); }, "is a directory");
   expect_error<MediumError>([&] { table->snapshot("/dev/null", over); }, "is a device");
