@@ -43,6 +43,7 @@ std::unique_ptr<cuckoo::AnyIndex> make_device_indexes(const std::vector<int>& de
   its.capacity = cuckoo::ShardedIndex::share(options.capacity, devices.size());
   its.threads = std::max(1u, options.threads / static_cast<unsigned>(devices.size()));
   std::vector<std::unique_ptr<cuckoo::AnyIndex>> shards;
+  shards.reserve(devices.size());
   for (const int device : devices) shards.push_back(make_device_index(its, device));
   return std::make_unique<cuckoo::ShardedIndex>(std::move(shards), options.threads);
 }
