@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..store import Store
 from ..transfer import dump as dump_table
 from ..transfer import load as load_table
 from ..transfer.rows import BadRow
@@ -102,13 +103,21 @@ def dump(
     resume: Resume = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a pool's items into a file that load reads back bit by bit. A pool that was not closed is recovered. Of a
-    store keys and values are written, and no flags and expiry."""
+    """Write a pool's items into a file; a table's is read back by load, bit by bit. A pool that was not closed is
+    recovered. Of a store keys and values are written, without flags and expiry, and no load takes them: back a store up
+    by snapshot. Exit status 1 if damaged items of a store were left out."""
     its = opened_store(target) if is_store(target) else opened_for_reading(target)
     with its as items, progress("dumping", max(1, len(items))) as done:
         report = dump_table(
             items, file, value=value, key=key, format=format, scores=scores, overwrite=overwrite, resume=resume,
             progress=done,
         )  # fmt: skip
+        left_out = items.stats().damaged_at_open if isinstance(items, Store) else 0
     text = f"{file}: {plural(report.rows, 'item')} of {target}, {report.bytes:,} bytes in {report.seconds:.2f} s"
-    emit(as_json, {"pool": str(target), **asdict(report)}, text + (" (resumed)" if report.resumed else ""))
+    data = {"pool": str(target), **asdict(report), "left_out": left_out}
+    emit(as_json, data, text + (" (resumed)" if report.resumed else ""))
+    if left_out:
+        typer.echo(
+            f"holdfast: {target}: left out {plural(left_out, 'damaged item')}: holdfast check names them", err=True
+        )
+        raise typer.Exit(1)

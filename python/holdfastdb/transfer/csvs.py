@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from ..schema.layout import Layout, columns_of
 from .rows import BadRow, SourceRows
 
 _MOST_BYTES = 16 << 20  # of text in a batch
-_FIELD_LIMIT = 1 << 20  # characters in a cell; a value has 64 KiB
+_FIELD_LIMIT = (256 << 20) + 1024  # characters in a cell: the largest value of a store, in hexadecimal
 _HASHED = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 
@@ -40,6 +41,17 @@ def _sha256() -> Any:
     from hashlib import sha256  # takes as long to import as a tenth of this package
 
     return sha256()
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Lets csv.reader return cells that are too long for a table, so that a row ends where it ends in the file."""
+    limit = csv.field_size_limit()
+    csv.field_size_limit(max(limit, _FIELD_LIMIT))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 class _Lines:
@@ -123,7 +135,8 @@ class CsvSource:
         """The first row that is not blank."""
         reader = csv.reader(self._lines, strict=True)
         try:
-            row = next((row for row in reader if any(row)), [])
+            with _long_fields():
+                row = next((row for row in reader if any(row)), [])
         except csv.Error as error:
             raise InvalidArgument(f"{self._path}, line 1: {error}: is it a CSV file?") from None
         taken = b"".join(self._lines.row_ends())
@@ -178,13 +191,9 @@ class CsvSource:
 
     def batches(self, rows: int, skip_bad: bool) -> Iterator[SourceRows]:
         """The rest of the file."""
-        limit = csv.field_size_limit()
         while True:
-            csv.field_size_limit(max(limit, _FIELD_LIMIT))
-            try:
+            with _long_fields():
                 batch = self._batch(rows, skip_bad)
-            finally:
-                csv.field_size_limit(limit)
             if batch is None:
                 return
             if batch.bad and batch.bad[0].place == "line 1":
@@ -214,6 +223,11 @@ class CsvSource:
                 break
             except csv.Error as error:
                 why = str(error)
+                if "field limit" in why:  # it does not say where the row ends, and what is inside may look like rows
+                    raise InvalidArgument(
+                        f"{self._path}, line {line}: a field has more than {csv.field_size_limit():,} characters: "
+                        "remove it, or close its quotation mark"
+                    ) from None
                 self._lines.only_the_first()
             taken = self._lines.row_ends()
             if why:

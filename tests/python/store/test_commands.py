@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import signal
 import subprocess
@@ -59,7 +60,8 @@ def test_commands_for_tables(folder: Path, arguments: list[str]) -> None:
 def test_dumping(folder: Path) -> None:
     pool, out, again = folder / "s.hold", folder / "out.csv", folder / "again.hold"
     fill(pool)
-    assert as_json("dump", pool, out)["rows"] == 3
+    data = as_json("dump", pool, out)
+    assert data["rows"] == 3 and data["left_out"] == 0
     assert read_csv(out) == ITEMS
     assert "exists already" in holdfast("dump", pool, out, status=2).stderr
     with hf.Store(pool) as store:
@@ -103,6 +105,11 @@ def test_damage(folder: Path) -> None:
     done = holdfast("recover", pool, "--salvage", folder / "rest.csv", status=1)
     assert "exported 2 items" in done.stdout and "left out 1 item that did not verify" in done.stdout
     assert read_csv(folder / "rest.csv") == rest
+    done = holdfast("dump", pool, folder / "dumped.csv", status=1)
+    assert "2 items of" in done.stdout and read_csv(folder / "dumped.csv") == rest
+    assert done.stderr == f"holdfast: {pool}: left out 1 damaged item: holdfast check names them\n"
+    done = holdfast("dump", pool, folder / "dumped.csv", "--overwrite", "--json", status=1)
+    assert json.loads(done.stdout)["left_out"] == 1
     with hf.Store(pool) as store:
         assert store.stats().damaged_at_open == 1
         assert dict(store.scan()).keys() == rest.keys()

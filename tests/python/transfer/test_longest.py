@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -115,6 +116,38 @@ def test_longer_ones_are_refused_by_their_row(tmp_path: Path, form: str) -> None
         with pytest.raises(hf.InvalidArgument, match=r"(line|row) 2: .*65,?537"):
             hf.load(table, path, value="hex")
         assert dict(table.items()) == {b"a": b"x"}
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_lines_in_a_value_that_is_too_long_are_no_rows(tmp_path: Path, first: bool) -> None:
+    """A value of more than a megabyte is refused as a whole: with skip_bad too, and by a load that resumes."""
+    path = tmp_path / "long.csv"
+    value = "x" * 1_100_000 + "\nuser:1,HACKED\n"
+    rows = ["user:2,Bob\n", f'user:3,"{value}"\n', "user:4,Eve\n"]
+    path.write_text("".join(rows[1:] if first else rows))
+    kept = {b"user:4": b"Eve"} if first else {b"user:2": b"Bob", b"user:4": b"Eve"}
+    why = f"the value is {len(value)} bytes: a value has at most 65536"
+    with any_length(tmp_path / "items.hold") as table:
+        for resume in (False, True):
+            with pytest.raises(hf.InvalidArgument, match=f"line {1 if first else 2}: {why}"):
+                hf.load(table, path, value="text", resume=resume)
+            assert b"user:1" not in dict(table.items())
+        report = hf.load(table, path, value="text", skip_bad=True, resume=True)
+        (bad,) = report.bad_rows
+        assert bad.place == f"line {1 if first else 2}" and bad.why.startswith(why)
+        assert dict(table.items()) == kept
+
+
+def test_a_field_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a row ends is unknown behind a field that is longer than any value: not even skip_bad continues there."""
+    monkeypatch.setattr("holdfastdb.transfer.csvs._FIELD_LIMIT", 1 << 20)
+    path = tmp_path / "long.csv"
+    path.write_text('a,x\nb,"' + "x" * 1_100_000 + "\nuser:1,HACKED\n" + '"\n')
+    with any_length(tmp_path / "items.hold") as table:
+        csv.field_size_limit(131072)  # Python's default, which another test may have raised
+        with pytest.raises(hf.InvalidArgument, match="line 2: a field has more than 1,048,576 characters"):
+            hf.load(table, path, value="text", skip_bad=True)
+        assert b"user:1" not in dict(table.items())
 
 
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any) -> None:
