@@ -215,6 +215,10 @@ def test_check_and_recover(folder: Path) -> None:
     assert text[2:] == ["checked every slot and cell", "no error"]
     out = folder / "out.csv"
     assert as_json("recover", path, "--salvage", out)["items"] == 500
+    for name in ("out.parquet", "out.PQ", "out.arrow"):
+        error = holdfast("recover", path, "--salvage", folder / name, status=2).stderr
+        assert f"{folder / name} is to be a CSV file: let its name end in .csv" in error
+        assert not (folder / name).exists()
     lines = out.read_text().splitlines()
     assert lines[0] == "key,value" and len(lines) == 501 and f"7,{'01' * 16}" in lines
     assert out.stat().st_mode & 0o777 == 0o600

@@ -70,7 +70,7 @@ def test_several_tables(folder: Path) -> None:
         (["create", "y.hold:"], "the name is empty"),
         (["create", "y.hold:one", "--device", "tpu"], "tpu"),
         (["info", "nowhere.hold:one"], "nowhere.hold"),
-        (["snapshot", "POOL:one", "x.hold"], "a.hold:one"),
+        (["snapshot", "POOL:one", "x.hold"], "snapshot copies a whole pool: give a.hold"),
     ],
 )
 def test_errors_of_several_tables(folder: Path, arguments: list[str], message: str) -> None:

@@ -73,7 +73,8 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the newest state of a checkpoint as a safetensors file. OUT has its name when it is whole."""
+    """Write the newest state of a checkpoint as a safetensors file. OUT has its name when it is whole. Exit status 1 if
+    that state is damaged, and an older one was taken."""
     chosen_ones = _checkpoints(target)
     names = [one.name for one in chosen_ones]
     if len(names) != 1:
@@ -86,3 +87,5 @@ def export(
         typer.echo(f"holdfast: {target} has damage, and an older state was taken: {what}", err=True)
     data = {"out": str(out), "checkpoint": names[0], "step": step, "damage": damage}
     emit(as_json, data, f"{out}: step {step:,} of {names[0]}, {out.stat().st_size:,} bytes")
+    if damage:
+        raise typer.Exit(1)

@@ -47,7 +47,16 @@ def parse_key(text: str, size: int = 8) -> int | bytes:
     """128512, 0x1F600, U+1F600, or one character that is no digit: its code point; -1 is 2**64 - 1. A wide key is in
     hexadecimal, one of any length is text, or hexadecimal behind 0x."""
     if size == ANY:
-        return parse_string(text.removeprefix("0x"), text.startswith("0x"))[0]
+        if not text.startswith("0x"):
+            return parse_string(text, is_hex=False)[0]
+        try:
+            bytes.fromhex(text.removeprefix("0x"))
+        except ValueError:
+            raise InvalidArgument(
+                f"the key {shown(text)} is not hexadecimal: give an even number of digits behind 0x. Text that begins "
+                "with 0x is given in hexadecimal too: 0x3078..."
+            ) from None
+        return parse_string(text.removeprefix("0x"), is_hex=True)[0]
     if size != 8:
         try:
             return wide_key_of(text, size)

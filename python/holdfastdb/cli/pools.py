@@ -16,6 +16,7 @@ from ..pool import Pool
 from ..schema.layout import Layout
 from ..store import Store
 from ..transfer import dump
+from ..transfer.formats import FORMATS
 from .output import AsJson, emit, in_columns, plural, progress
 from .targets import (
     AnyPath,
@@ -27,6 +28,7 @@ from .targets import (
     opened,
     opened_for_reading,
     opened_store,
+    target_of,
 )
 
 Objects = list[ObjectInfo]
@@ -199,6 +201,8 @@ def snapshot(
 ) -> None:
     """Copy a pool, with all of its objects, into a new one on any medium, whole or not at all. Tables and stores that
     were not closed are recovered first. In the copy a table is as small as its items; a store is not."""
+    if (target := target_of(pool)).name is not None and Path(target.file).exists():
+        raise InvalidArgument(f"snapshot copies a whole pool: give {target.file}")
     objects = list(inspect(pool).objects)
     with Pool.open(pool, mode_for_reading(pool, objects)) as whole, progress("copying", 1) as done:
         tables = [whole.table(one.name, device="cpu") for one in objects if one.table]
@@ -213,6 +217,8 @@ def snapshot(
 def _salvage(as_json: bool, target: Target, out: Path) -> None:
     if out.exists():
         raise InvalidArgument(f"{out} exists already: name another file, or remove it")
+    if any(out.suffix.lower() in endings for form, endings in FORMATS.items() if form != "csv"):
+        raise InvalidArgument(f"{out} is to be a CSV file: let its name end in .csv")
     is_a_store = is_store(target)
     its = opened_store(target, "r", salvage=True) if is_a_store else opened(target, mode="r", salvage=True)
     with its as items:

@@ -241,4 +241,5 @@ def test_the_command_exports(tmp_path: Path) -> None:
     assert run(f"{pool}:dense", out).returncode == 2
     damage_second_save(pool)
     reported = run(f"{pool}:dense", out, "--overwrite", "--json")
+    assert reported.returncode == 1
     assert json.loads(reported.stdout)["step"] == 1 and "has damage, and an older state was taken" in reported.stderr

@@ -37,6 +37,12 @@ def test_reading(folder: Path) -> None:
     assert holdfast("get", pool, "user:17", "0xff00", "none", status=1).stdout == (
         "user:17: Ada\n0xff00: 0102\nnone: not found\n"
     )
+    assert holdfast("get", pool, "user:17", "--hex").stdout == b"Ada".hex() + "\n"
+    for text in ("0xabc", "0xuser"):
+        error = holdfast("get", pool, text, status=2).stderr
+        assert f"the key '{text}' is not hexadecimal" in error
+        assert "Text that begins with 0x is given in hexadecimal too: 0x3078..." in error
+    assert holdfast("get", pool, "0x3078616263", status=1).stdout == "0x3078616263: not found\n"
     assert as_json("get", f"{pool}:store", "user:17")["items"][0]["text"] == "Ada"
     text = holdfast("stats", pool).stdout
     assert text.startswith(f"{pool}: 3 items in ") and "damaged" not in text
@@ -79,6 +85,8 @@ def test_snapshots(folder: Path) -> None:
     fill(pool)
     assert holdfast("snapshot", pool, copy).stdout.startswith(f"{copy}: 3 items, ")
     assert as_json("stats", copy)["items"] == 3
+    done = holdfast("snapshot", f"{pool}:store", folder / "x.hold", status=2)
+    assert done.stderr == f"holdfast: snapshot copies a whole pool: give {pool}\n"
     done = holdfast("snapshot", pool, pool, "--overwrite", status=2)
     assert "source and target are one file" in done.stderr
     assert as_json("stats", pool)["items"] == 3
