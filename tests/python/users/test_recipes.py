@@ -87,6 +87,29 @@ def test_a_nightly_backup_while_a_program_writes(folder: Path) -> None:
         writer.wait()
 
 
+def test_a_sparse_copy_is_allocated(folder: Path) -> None:
+    """The guide's copies, by the commands that it shows: only the sparse one is refused, until it is allocated."""
+    commands = block("move-and-backup.md", "console", "items-monday.hold").replace("$ ", "").splitlines()
+    whole, sparse = folder / "elsewhere.hold", folder / "sparse.hold"
+
+    def run(command: str, status: int = 0) -> str:
+        done = subprocess.run(
+            ["sh", "-c", command], env=tools(folder), cwd=folder, timeout=PATIENCE_S, capture_output=True, text=True
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stderr
+
+    at = next(i for i, command in enumerate(commands) if command.startswith("fallocate "))
+    for command in commands[:at]:
+        run(command)
+    assert whole.stat().st_blocks * 512 >= whole.stat().st_size > sparse.stat().st_blocks * 512
+    before = sparse.read_bytes()
+    assert "it is a sparse copy, or made to mislead" in run(commands[at + 1], status=2)
+    run(commands[at])
+    assert sparse.read_bytes() == before
+    run(commands[at + 1])
+
+
 @pytest.mark.skipif(subprocess.run(NAMESPACE, capture_output=True).returncode != 0, reason="needs a mount namespace")
 def test_a_rehearsed_restart(tmp_path: Path) -> None:
     """tmp_path: on an ordinary file system, or the medium would be another."""
