@@ -60,7 +60,7 @@ class Store(SingleKeys, InPlace):
     expected_items
         The index has memory for so many at the beginning; it grows.
     max_value
-        Bytes, at most 128 MiB; larger values are refused.
+        Bytes, at most 128 MiB; larger values are refused. It is not stored: give it at each opening.
     mode
         None, the default: the mode of an open `Pool`; of a path "r+", and the pool and the store are created if they do
         not exist. "r+" to change what exists, "r" to read it: then nothing is created.
