@@ -19,7 +19,8 @@ namespace {
 constexpr unsigned kMostRounds = 4096;
 constexpr std::uint64_t kPiecesAtOnce = 16;  ///< asked for items that are over, before others are evicted
 constexpr std::int64_t kLooksPerItem = 64, kMostLooks = 4 * kGroupCells;
-constexpr std::size_t kVictims = 32;     ///< evicted at once
+constexpr std::size_t kVictims = 32;  ///< evicted at once, but few large ones: one item needs no more
+constexpr std::uint64_t kVictimBytes = 128u << 10;
 constexpr std::size_t kCandidates = 64;  ///< pieces of which one is chosen
 constexpr std::uint32_t kSpared = 4;     ///< a piece stays if more than a fourth of its items were read
 constexpr std::uint32_t kFewCells = 64;  ///< of a piece whose chunks are looked at
@@ -317,11 +318,12 @@ bool Engine::make_space(unsigned size_class) {
   const std::uint64_t a_piece = mapped_.heap.slab_bytes() / class_bytes(size_class);
   if (pressure_[size_class].load(std::memory_order_relaxed) >= a_piece && take_over_piece(size_class)) return true;
   std::array<Cell, kVictims> victims;
+  const std::size_t most = std::clamp<std::size_t>(kVictimBytes / class_bytes(size_class), 1, kVictims);
   // Twice around: the first time may clear the marks of all cells.
   const std::uint64_t sweeps =
       2 + 2 * pieces * a_piece / CellSpace::kSweepCells + 2 * kGroupCells / CellSpace::kSweepCells;
   for (std::uint64_t i = 0; i < sweeps; ++i) {
-    const std::size_t found = cells_.sweep(size_class, victims);
+    const std::size_t found = cells_.sweep(size_class, std::span(victims).first(most));
     const std::uint64_t evicted = evict_some(std::span(victims).first(found), true);
     pressure_[size_class].fetch_add(evicted, std::memory_order_relaxed);
     if (evicted != 0) return true;

@@ -69,6 +69,13 @@ TEST_P(FullStore, LargeValuesEvictPieceAfterPiece) {
   }
 }
 
+TEST_P(FullStore, ALargeItemEvictsFew) {
+  Heap heap(8);
+  Engine engine(mapped(heap), {}, options_for_many(true));
+  const int items = fill(engine, 500'000);
+  EXPECT_LE(engine.evicted(), 2u) << "of " << items;
+}
+
 TEST_P(FullStore, AValueLargerThanTheHeapEvictsNothing) {
   Heap heap(4);
   Engine engine(mapped(heap), {}, options_for_many(true));
