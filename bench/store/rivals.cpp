@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "frame/distribution.hpp"
@@ -108,21 +107,6 @@ void measure_rival(const Setup& setup, const std::string& name, Rates& rates) {
   std::filesystem::remove_all(folder);
 }
 
-/// Writes a file of 256 bytes an item next to the pool, and removes it. A page that a virtual machine uses for the first time costs it
-/// about 14 µs, which was most of the time of new items: every store begins with memory that was in use before.
-void use_memory(const Setup& setup) {
-  const std::string path = setup.pool + ".used";
-  {
-    std::ofstream file(path, std::ios::binary);
-    const std::vector<char> piece(std::size_t{1} << 20, 'x');
-    for (std::uint64_t written = 0; written < setup.items * 256; written += piece.size()) {
-      file.write(piece.data(), static_cast<std::streamsize>(piece.size()));
-    }
-    require(file.good(), "rivals: a file beside the pool");
-  }
-  std::filesystem::remove(path);
-}
-
 Json rivals(const Setup& setup) {
   std::vector<std::string> names = stores();
   names.insert(names.begin(), "holdfast");
@@ -130,7 +114,6 @@ Json rivals(const Setup& setup) {
   for (unsigned repetition = 0; repetition < setup.repetitions; ++repetition) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       say(names[i] + ", " + std::to_string(repetition + 1) + " of " + std::to_string(setup.repetitions));
-      use_memory(setup);
       if (i == 0) {
         measure_store(setup, rates[i]);
       } else {
