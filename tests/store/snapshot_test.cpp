@@ -2,7 +2,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <future>
 #include <iostream>
 #include <map>
@@ -11,12 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "../pool/at_first_write.hpp"
 #include "holdfast/region.hpp"
 #include "holdfast/store_memory.hpp"
 #include "store/sanitized.hpp"
 #include "store/store_fixture.hpp"
 #include "support/random.hpp"
-#include "system/calls.hpp"
 
 namespace holdfast {
 namespace {
@@ -179,22 +178,6 @@ void change(Store& store, Changer (&changers)[kChangers], unsigned writer, std::
   }
 }
 
-/// Calls `act` in the thread that copies, before it writes first.
-class AtFirstWrite : public system::Observer {
- public:
-  explicit AtFirstWrite(std::function<void()> act) : act_(std::move(act)), before_(system::observe(this)) {}
-  ~AtFirstWrite() override { system::observe(before_); }
-  int before(const system::Event& event) noexcept override {
-    if (event.call == system::Call::pwrite && !done_.exchange(true)) act_();
-    return 0;
-  }
-
- private:
-  const std::function<void()> act_;
-  std::atomic<bool> done_ = false;
-  system::Observer* const before_;
-};
-
 class StoreSnapshotTest : public StoreTest {
  protected:
   void run(std::uint64_t large) {
@@ -288,7 +271,7 @@ TEST_F(StoreSnapshotTest, ChangesRunWhileOtherObjectsAreCopied) {
   std::future<void> changed;
   bool was_done = false;
   {
-    const AtFirstWrite copying([&] {
+    const test::AtFirstWrite copying([&] {
       changed = std::async(std::launch::async, [&] { store.set("key", "value"); });
       was_done = changed.wait_for(std::chrono::minutes(1)) == std::future_status::ready;
     });

@@ -1,4 +1,4 @@
-"""Dumps a table or a store into a file, whole before it has its name; `load` reads it back bit by bit."""
+"""Dumps a table or a store into a file, whole before it has its name; `load` reads a table's back bit by bit."""
 
 from __future__ import annotations
 

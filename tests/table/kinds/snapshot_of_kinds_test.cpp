@@ -5,13 +5,13 @@
 #include <cstring>
 #include <thread>
 
+#include "../../pool/at_first_write.hpp"
 #include "../../pool/pool_test.hpp"
 #include "holdfast/checkpoint.hpp"
 #include "holdfast/log.hpp"
 #include "holdfast/region.hpp"
 #include "holdfast/table.hpp"
 #include "holdfast/transaction.hpp"
-#include "system/calls.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -31,25 +31,6 @@ std::uint64_t step_of(const SavedState& state) {
   const std::vector<std::uint64_t> wanted(kWords, state.step);
   return std::memcmp(state.tensors.at(0).data, wanted.data(), kWords * 8) == 0 ? state.step : 0;
 }
-
-/// Calls `act` while the bytes of a snapshot are written.
-class DuringCopy : public system::Observer {
- public:
-  explicit DuringCopy(std::function<void()> act) : act_(std::move(act)), before_(system::observe(this)) {}
-  ~DuringCopy() override {
-    system::observe(before_);
-    EXPECT_TRUE(done_);
-  }
-  int before(const system::Event& event) noexcept override {
-    if (event.call == system::Call::pwrite && !done_.exchange(true)) act_();
-    return 0;
-  }
-
- private:
-  const std::function<void()> act_;
-  std::atomic<bool> done_ = false;
-  system::Observer* const before_;
-};
 
 struct OpenKinds : ::testing::Test {
   pool::Folder folder{"/dev/shm"}, disk{"/tmp"};
@@ -137,7 +118,7 @@ TEST_F(OpenKinds, ASaveWaitsForTheSnapshotAndTheSnapshotForASave) {
   };
   const SaveTicket running = save(checkpoint, 2);
   {
-    const DuringCopy during(act);
+    const test::AtFirstWrite during(act);
     pool.snapshot(copy);
     EXPECT_TRUE(running.is_done());
     saver.join();
@@ -161,7 +142,7 @@ TEST_F(OpenKinds, ASectionWaitsForTheSnapshot) {
     EXPECT_FALSE(wrote);
   };
   {
-    const DuringCopy during(act);
+    const test::AtFirstWrite during(act);
     pool.snapshot(copy, {.writers_idle = true});
     writer.join();
   }
