@@ -1,5 +1,6 @@
 // studies.cu: the study `gpu`: batches on the index in GPU memory, hashes made and answers checked there, with searches that overlap changes and
-// without; and its making from arrays in host memory. Half a minute, and 5 GB of GPU memory, at its default size.
+// without; and its making from arrays in host memory. Half a minute, and 5 GB of GPU memory, at its default size. The study `batches`: the same
+// at one load, by the size of batches (Mega-KV, figure 8).
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -227,6 +228,100 @@ Json build(const Setup& setup) {
   return {{"rows", rows}, {"giga_per_second", spread(each)}};
 }
 
+/// Rates at a load of 0.7, to which the index returns after each measurement, by the size of batches. Billions of rows a second.
+class BySize {
+ public:
+  explicit BySize(const Setup& setup)
+      : cells_(std::uint64_t{8} << (setup.bits != 0 ? setup.bits : 25)),
+        repetitions_(setup.repetitions),
+        index_({.capacity = cells_ / 10 * 8, .overlaps = true}),
+        arrays_(kMost) {
+    for (const auto end = cells_ / 10 * 7; items_ < end;) {
+      const std::uint64_t rows = std::min<std::uint64_t>(kMost, end - items_);
+      insert(rows);
+      items_ += rows;
+    }
+  }
+
+  Json of(std::uint64_t rows) {
+    std::vector<double> search, insertion, erasure, from_host;
+    for (unsigned i = 0; i < repetitions_ + 1; ++i) {
+      draw_kernel<<<blocks_of(rows), kThreads>>>(++seed_, items_, rows, arrays_.hashes.data(),
+                                                 arrays_.locations.data());
+      search.push_back(
+          timed(rows, [&] { index_.search_on(nullptr, arrays_.hashes.data(), arrays_.found.data(), rows); }));
+      arrays_.expect(arrays_.found.data(), static_cast<const Location*>(arrays_.locations.data()), kNone, rows);
+      from_host.push_back(search_from_host(rows));
+      insertion.push_back(insert(rows));
+      erasure.push_back(timed(rows, [&] {
+        index_.erase_on(nullptr, arrays_.hashes.data(), arrays_.locations.data(), arrays_.outcomes.data(), rows);
+      }));
+      arrays_.expect(arrays_.outcomes.data(), static_cast<const Outcome*>(nullptr), Outcome::erased, rows);
+    }
+    Json row = {{"rows", rows}};
+    const std::pair<const char*, std::vector<double>*> all[] = {
+        {"search", &search}, {"search_from_host", &from_host}, {"insert", &insertion}, {"erase", &erasure}};
+    for (const auto& [name, each] : all) {
+      each->erase(each->begin());  // the first one warms up
+      row[name] = rounded(spread_of(*each).median);
+    }
+    return row;
+  }
+  std::uint64_t wrong() { return arrays_.wrong_answers(); }
+
+ private:
+  template <class Work>
+  static double timed(std::uint64_t rows, const Work& work) {
+    return static_cast<double>(rows) / gpu_seconds(work) / 1e9;
+  }
+  /// Of items that follow those there.
+  double insert(std::uint64_t rows) {
+    arrays_.items(items_, rows);
+    const double rate = timed(rows, [&] {
+      index_.exchange_on(nullptr, arrays_.hashes.data(), arrays_.none.data(), arrays_.locations.data(),
+                         arrays_.outcomes.data(), rows);
+    });
+    arrays_.expect(arrays_.outcomes.data(), static_cast<const Outcome*>(nullptr), Outcome::inserted, rows);
+    return rate;
+  }
+  /// Of the items drawn, with arrays in host memory.
+  double search_from_host(std::uint64_t rows) {
+    hashes_.resize(rows);
+    found_.resize(rows);
+    gpu::check(cudaMemcpy(hashes_.data(), arrays_.hashes.data(), rows * sizeof(Hash), cudaMemcpyDeviceToHost),
+               "copying hashes");
+    const auto begin = Clock::now();
+    index_.search(hashes_, found_);
+    const double seconds = seconds_since(begin);
+    gpu::check(cudaMemcpy(arrays_.found.data(), found_.data(), rows * sizeof(Location), cudaMemcpyHostToDevice),
+               "copying answers");
+    arrays_.expect(arrays_.found.data(), static_cast<const Location*>(arrays_.locations.data()), kNone, rows);
+    return static_cast<double>(rows) / seconds / 1e9;
+  }
+
+  static constexpr std::uint64_t kMost = std::uint64_t{16} << 20;
+  const std::uint64_t cells_;
+  const unsigned repetitions_;
+  CudaIndex index_;
+  Arrays arrays_;
+  std::vector<Hash> hashes_;
+  std::vector<Location> found_;
+  std::uint64_t items_ = 0, seed_ = 0;
+};
+
+Json batches_study(const Setup& setup) {
+  BySize by_size(setup);
+  Json rows = Json::array();
+  for (std::uint64_t size = 256; size <= std::uint64_t{16} << 20; size *= 4) rows.push_back(by_size.of(size));
+  const std::uint64_t wrong = by_size.wrong();
+  return {{"cells", std::uint64_t{8} << (setup.bits != 0 ? setup.bits : 25)},
+          {"load", 0.7},
+          {"repetitions", setup.repetitions},
+          {"rows", rows},
+          {"wrong", wrong},
+          {"failed", wrong > 64}};  // a search finds another key with the same signature, once in 64 Mi
+}
+
 Json gpu_study(const Setup& setup) {
   const std::pair<const char*, bool> kinds[] = {{"in order", false}, {"searches beside changes", true}};
   cudaDeviceProp properties{};
@@ -250,6 +345,7 @@ Json gpu_study(const Setup& setup) {
 }
 
 const Study kGpu("gpu", gpu_study);
+const Study kBatches("batches", batches_study);
 
 }  // namespace
 }  // namespace holdfast::bench::cuckoo
