@@ -41,6 +41,7 @@ void Executor::receive(const Item& item) {
 
 void Executor::next_cycle() {
   const bool staged = shared_.is_staged;
+  if (staged) end_ = Clock::now() + shared_.cycle;
   if (staged) shared_.cycles.fetch_add(1, std::memory_order_relaxed);
   if (++cycles_ % 2 == 0 || !staged) {
     std::swap(received_->changes, changes_);
@@ -49,7 +50,6 @@ void Executor::next_cycle() {
   look_up(*received_);
   if (staged) std::swap(received_, searched_);
   answer(*received_);
-  if (staged) end_ = Clock::now() + shared_.cycle;
 }
 
 /// Begins a search of the index. If that fails, the execution meets the same error, or searches itself.
