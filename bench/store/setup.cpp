@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <stdexcept>
 
 #include "frame/keys.hpp"
@@ -21,9 +22,24 @@ void Setup::take(CLI::App& app) {
                  "batches of 64 requests that a caller has submitted, in the study `pipeline`")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_option("--gets", gets, "of a hundred requests, in the study `pipeline`")
+  app.add_option("--gets", gets, "of a hundred requests, in the studies `pipeline` and `latency`")
       ->delimiter(',')
       ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  app.add_option("--modes", modes, "of pipelines")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, StoreMode>{{"direct", StoreMode::direct}, {"staged", StoreMode::staged}}));
+  app.add_option("--rates", rates, "million requests a second of all callers, in the study `latency`")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--intervals", intervals, "microseconds in which requests are collected, in the study `latency`")
+      ->delimiter(',')
+      ->check(CLI::Range(1.0, 10'000.0))
+      ->capture_default_str();
+  app.add_option("--milliseconds", milliseconds, "of each measurement of the study `latency`")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--index", index, "where a store has it")->check(CLI::IsMember({"cpu", "gpu"}))->capture_default_str();
   app.add_option("--devices", devices,
@@ -65,8 +81,12 @@ PackedRows::PackedRows(const DataSet& set, std::size_t most)
 }
 
 void PackedRows::add(std::uint64_t item, std::uint64_t version) {
-  write_key(set_, item, keys_.data() + size() * set_.key_bytes);
   write_value(set_, item, version, values_.data() + size() * set_.value_bytes);
+  add_key(item);
+}
+
+void PackedRows::add_key(std::uint64_t item) {
+  write_key(set_, item, keys_.data() + size() * set_.key_bytes);
   items_.push_back(item);
 }
 

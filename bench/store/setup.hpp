@@ -7,6 +7,7 @@
 
 #include "frame/studies.hpp"
 #include "holdfast/store.hpp"
+#include "holdfast/store_pipeline.hpp"
 #include "holdfast/table.hpp"
 
 namespace holdfast::bench::store {
@@ -21,6 +22,9 @@ struct Setup {
   std::vector<int> devices;
   unsigned under_way = 16;
   std::vector<unsigned> gets = {95, 100};
+  std::vector<StoreMode> modes = {StoreMode::direct, StoreMode::staged};
+  std::vector<double> rates = {2, 4, 6, 8}, intervals = {5, 10, 20, 30, 40, 60, 80, 120, 240};
+  double milliseconds = 200;
   std::uint64_t blocks = 4'096, block_bytes = 2 << 20;
 
   void take(CLI::App& app);
@@ -45,6 +49,8 @@ class PackedRows {
   PackedRows(const DataSet& set, std::size_t most);
   void clear() { items_.clear(); }
   void add(std::uint64_t item, std::uint64_t version);
+  /// A row whose value stays what it was.
+  void add_key(std::uint64_t item);
   std::size_t size() const { return items_.size(); }
   std::uint64_t item(std::size_t row) const { return items_[row]; }
   StoreRows keys() const { return {keys_.data(), key_offsets_.data(), size()}; }
@@ -72,6 +78,7 @@ class Bench {
   Store store_;
 };
 
+inline const char* name_of(StoreMode mode) { return mode == StoreMode::direct ? "direct" : "staged"; }
 StoreIndex index_of(const Setup& setup);
 /// Of a store of so many items.
 StoreOptions options_of(const Setup& setup, std::uint64_t items);

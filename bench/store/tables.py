@@ -10,6 +10,8 @@ def pipeline(content: Json) -> str:
     """A row a data set, distribution, share of reads and mode: the rate; how long half and 99% of batches wait."""
 
     def waits(row: Json, figure: str) -> str:
+        if "wait_us" not in row:
+            return "–"
         wait = row["wait_us"][figure]
         cycles = f"; {wait['median'] / row['cycle_us']:.1f} C" if "cycle_us" in row else ""
         return spread_text(wait, 0) + cycles
@@ -20,6 +22,23 @@ def pipeline(content: Json) -> str:
         for row in content["results"]["rows"]
     ]  # fmt: skip
     return grid(["data set", "keys", "GET", "mode", "M requests/s", "median wait, µs", "99%, µs"], rows)
+
+
+def latency(content: Json) -> str:
+    """A row a mode, share of reads and rate: the smallest interval C whose 99% are answered within 3 C; the answer
+    times with it, or with the interval that has the lowest ones where no interval is that good."""
+    results = content["results"]
+    rows = []
+    for row in results["rows"]:
+        best = row["smallest_us"]
+        p99 = row["p99_us"]
+        at = p99.index(min(p99)) if best is None else results["intervals_us"].index(best)
+        rows.append([row["mode"], f"{row['gets']}%", f"{row['rate']:g}", "none" if best is None else f"{best:g}",
+                     f"{results['intervals_us'][at]:g}", str(row["rows"][at]),
+                     *(f"{row[name][at]:g}" for name in ("reached", "p50_us", "p99_us", "p999_us"))])  # fmt: skip
+    heads = ["mode", "GET", "offered, M/s", "smallest C, µs", "C, µs", "rows a batch", "answered, M/s",
+             "median, µs", "99%", "99.9%"]  # fmt: skip
+    return grid(heads, rows)
 
 
 def gpus(content: Json) -> str:
@@ -94,6 +113,7 @@ def snapshots(content: Json) -> str:
 
 TABLES: dict[str, Callable[[Json], str]] = {
     "store-churn": churn,
+    "store-latency": latency,
     "store-pipeline": pipeline,
     "store-pipeline-gpu-index": pipeline,
     "store-pipeline-gpus": gpus,

@@ -14,10 +14,22 @@ def test_pipeline() -> None:
     row = {"set": "a", "distribution": "zipfian", "gets": 95, "million_per_second": spread(4),
            "wait_us": {"median": spread(100), "late": spread(300)}}  # fmt: skip
     staged = row | {"mode": "staged", "cycle_us": 50}
-    content = results.result("store-pipeline", {}, {"rows": [row | {"mode": "direct"}, staged]}, layers=())
+    owners = {name: row[name] for name in ("set", "distribution", "gets", "million_per_second")} | {"mode": "owners"}
+    content = results.result("store-pipeline", {}, {"rows": [row | {"mode": "direct"}, staged, owners]}, layers=())
     lines = tables.TABLES["store-pipeline"](content).splitlines()[2:]
     assert lines[0] == "| a | zipfian | 95% | direct | 4.00 (2.00–8.00) | 100 (50–200) | 300 (150–600) |"
     assert lines[1] == "| a | zipfian | 95% | staged | 4.00 (2.00–8.00) | 100 (50–200); 2.0 C | 300 (150–600); 6.0 C |"
+    assert lines[2] == "| a | zipfian | 95% | owners | 4.00 (2.00–8.00) | – | – |"
+
+
+def test_latency() -> None:
+    row = {"mode": "direct", "gets": 100, "rate": 8, "rows": [40, 80], "reached": [7.9, 8.0], "p50_us": [7, 12],
+           "p99_us": [40, 30], "p999_us": [90, 50]}  # fmt: skip
+    rows = [row | {"smallest_us": 10}, row | {"smallest_us": None}]
+    content = results.result("store-latency", {}, {"intervals_us": [5, 10], "rows": rows}, layers=())
+    lines = tables.TABLES["store-latency"](content).splitlines()[2:]
+    assert lines[0] == "| direct | 100% | 8 | 10 | 10 | 80 | 8 | 12 | 30 | 50 |"
+    assert lines[1] == "| direct | 100% | 8 | none | 10 | 80 | 8 | 12 | 30 | 50 |"
 
 
 def test_gpus() -> None:
