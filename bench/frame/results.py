@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.frame import code, machine
+from bench.frame.timing import rounded
 
 SCHEMA = 2
 WIDTH = 400
@@ -33,10 +34,10 @@ def result(benchmark: str, parameters: Json, results: Json, *, layers: Sequence[
 
 
 def summed_up(value: Any) -> Any:
-    """The same, with the number of repetitions in place of the repetitions themselves (timing.spread)."""
+    """The same, with the number of repetitions in place of the repetitions themselves, rounded (timing.spread)."""
     if isinstance(value, dict):
         if isinstance(value.get("all"), list | tuple) and "median" in value:
-            kept = {name: one for name, one in value.items() if name != "all"}
+            kept = {name: rounded(one) for name, one in value.items() if name != "all"}
             return {**kept, "repetitions": len(value["all"])}
         return {name: summed_up(one) for name, one in value.items()}
     return [summed_up(one) for one in value] if isinstance(value, list | tuple) else value
