@@ -24,6 +24,22 @@ def pipeline(content: Json) -> str:
     return grid(["data set", "keys", "GET", "mode", "M requests/s", "median wait, µs", "99%, µs"], rows)
 
 
+def owners(content: Json) -> str:
+    """A row a data set, distribution and share of reads: the pipeline in both modes, workers that own their keys, and
+    the faster mode over these; M requests/s."""
+    rates: dict[tuple[str, str, int], dict[str, Json]] = {}
+    for row in content["results"]["rows"]:
+        case = rates.setdefault((row["set"], row["distribution"], row["gets"]), {})
+        case[row["mode"]] = row["million_per_second"]
+    rows = []
+    for (name, keys, gets), of in rates.items():
+        best = max(of[mode]["median"] for mode in ("direct", "staged"))
+        rows.append([name, keys, f"{gets}%", *(spread_text(of[mode], 1) for mode in ("direct", "staged", "owners")),
+                     f"{best / of['owners']['median']:.2f}"])  # fmt: skip
+    heads = ["data set", "keys", "GET", "direct, M/s", "staged", "owners", "pipeline over owners"]
+    return grid(heads, rows)
+
+
 def latency(content: Json) -> str:
     """A row a mode, share of reads and rate: the smallest interval C whose 99% are answered within 3 C; the answer
     times with it, or with the interval that has the lowest ones where no interval is that good."""
@@ -114,6 +130,7 @@ def snapshots(content: Json) -> str:
 TABLES: dict[str, Callable[[Json], str]] = {
     "store-churn": churn,
     "store-latency": latency,
+    "store-owners": owners,
     "store-pipeline": pipeline,
     "store-pipeline-gpu-index": pipeline,
     "store-pipeline-gpus": gpus,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bench.cuckoo import tables as cuckoo_tables
 from bench.frame import results
 from bench.store import tables
 
@@ -20,6 +21,14 @@ def test_pipeline() -> None:
     assert lines[0] == "| a | zipfian | 95% | direct | 4.00 (2.00–8.00) | 100 (50–200) | 300 (150–600) |"
     assert lines[1] == "| a | zipfian | 95% | staged | 4.00 (2.00–8.00) | 100 (50–200); 2.0 C | 300 (150–600); 6.0 C |"
     assert lines[2] == "| a | zipfian | 95% | owners | 4.00 (2.00–8.00) | – | – |"
+    beside = tables.TABLES["store-owners"](content).splitlines()[2:]
+    assert beside == ["| a | zipfian | 95% |" + " 4.0 (2.0–8.0) |" * 3 + " 1.00 |"]
+
+
+def test_batches_of_the_index() -> None:
+    rows = [{"rows": 65536, "search": 8.192, "search_from_host": 1, "insert": 4.096, "erase": 4.096}]
+    table = cuckoo_tables.TABLES["cuckoo-batches"](results.result("cuckoo-batches", {}, {"rows": rows}, layers=()))
+    assert table.splitlines()[2] == "| 65,536 | 8,192; 8 µs | 1,000; 65.5 µs | 4,096; 16 µs | 4,096; 16 µs |"
 
 
 def test_latency() -> None:
