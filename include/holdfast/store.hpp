@@ -155,7 +155,8 @@ class StoreLease;
 /// something, ReadOnly. `append` and `prepend` answer `too_large` instead, since the length depends on the item. A row of a batch that is
 /// too long refuses the whole batch, before anything is done.
 ///
-/// Reads do not verify what they return. An item that something else damaged, such as a bit of the medium, is absent when the store is opened next;
+/// Reads do not verify what they return. An item that something else damaged, such as a bit of the medium, is absent when the store is opened next, and keeps its
+/// memory until its key is set or erased (`drop_damaged`);
 /// until then `check` reports it, and changes that keep a part of the item (`append`, `prepend`, counters, `touch`, `mark_stale`) throw PoolCorrupt.
 class Store {
  public:
@@ -245,6 +246,9 @@ class Store {
   /// Gives back the memory of items that have expired or were flushed, in a sixteenth of the heap, or in more until it finds one. Returns their number;
   /// 0: there are no more.
   std::uint64_t reclaim();
+  /// Frees the memory of what was damaged when the store was opened, and whose keys have not been set or erased since: nothing of it can be read any more.
+  /// Returns how many items and pieces of 2 MiB these were; `check` finds no more of them. For items whose keys cannot be read: others are set or erased.
+  std::uint64_t drop_damaged();
   Domain domain() const;  ///< what survives of what was acknowledged
 
   CheckReport check() const;  ///< verifies every item's checksum; changes wait meanwhile

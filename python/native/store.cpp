@@ -255,6 +255,7 @@ void bind_store(nb::module_& module) {
       .def("stats", &stats)
       .def("set_limit", &Store::set_limit, "bytes"_a, unlocked)
       .def("reclaim", &Store::reclaim, unlocked)
+      .def("drop_damaged", &Store::drop_damaged, unlocked)
       .def("domain", [](const HeldStore& store) { return name(released([&] { return store.domain(); })); })
       .def("check", [](const HeldStore& store) { return to_dict(released([&] { return store.check(); })); })
       .def("sync", &Store::sync, unlocked)

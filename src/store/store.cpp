@@ -122,6 +122,11 @@ std::uint64_t Store::reclaim() {
   return impl_->use().change(
       1, [](Engine& engine) { return engine.reclaim(std::max<std::uint64_t>(1, engine.slabs() / 16)); });
 }
+/// A store without damage stays clean.
+std::uint64_t Store::drop_damaged() {
+  if (!impl_->use().search([](Engine& engine) { return engine.has_damage(); })) return 0;
+  return impl_->use().change(1, [](Engine& engine) { return engine.drop_damaged(); });
+}
 Domain Store::domain() const { return impl_->use().domain(); }
 CheckReport Store::check() const { return impl_->check(); }
 void Store::sync() { impl_->use().sync(); }

@@ -154,7 +154,7 @@ def _shutdown_line(objects: Objects, report: CheckReport) -> str:
     return f"clean shutdown: no ({why}); recovered {', '.join(mended)} in {report.recovery_ms:.0f} ms"
 
 
-def _verify(as_json: bool, target: Target, repair: bool) -> None:
+def _verify(as_json: bool, target: Target, repair: bool, dropped: int | None = None) -> None:
     before = inspect(target.file)
     objects = chosen(before, target)
     try:
@@ -168,8 +168,11 @@ def _verify(as_json: bool, target: Target, repair: bool) -> None:
     verdict = "no error" if report.ok else plural(len(report.errors), "error")
     lines = [_first_line(before, target, objects, report.items), _shutdown_line(objects, report)]
     lines += [f"mended {repair}" for repair in report.repairs]
+    if dropped is not None:
+        lines.append(f"dropped {plural(dropped, 'damaged item')}")
     lines += [*(f"checked {what}" for what in report.checked), verdict, *report.errors]
-    emit(as_json, {"path": str(target), "ok": report.ok, **asdict(report)}, "\n".join(lines))
+    data = {"path": str(target), "ok": report.ok, **asdict(report)}
+    emit(as_json, data if dropped is None else {**data, "dropped": dropped}, "\n".join(lines))
     if not report.ok:
         raise typer.Exit(1)
 
@@ -179,16 +182,33 @@ def check(target: AnyPath, as_json: AsJson = False) -> None:
     _verify(as_json, target, repair=False)
 
 
+def _drop_damaged(target: Target) -> int:
+    stores = [one.name for one in chosen(inspect(target.file), target) if one.type == "store"]
+    if not stores:
+        raise InvalidArgument(f"{target} is no store and has none, and --drop-damaged is for stores")
+    with Pool.open(target.file) as pool:
+        dropped = 0
+        for name in stores:
+            with Store(pool, name=name) as store:
+                dropped += store.drop_damaged()
+    return dropped
+
+
 def recover(
     target: AnyPath,
     salvage: Annotated[
         Path | None, typer.Option(metavar="OUT.csv", help="Open even after a power cut; export what verifies.")
     ] = None,
+    drop_damaged: Annotated[
+        bool, typer.Option("--drop-damaged", help="Give up items of stores that do not verify: their memory is free.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Recover a pool in its file and verify it; or export what can still be read of a table or a store."""
+    if salvage is not None and drop_damaged:
+        raise InvalidArgument("give either --salvage, which changes nothing, or --drop-damaged")
     if salvage is None:
-        _verify(as_json, target, repair=True)
+        _verify(as_json, target, repair=True, dropped=_drop_damaged(target) if drop_damaged else None)
     else:
         _salvage(as_json, target, salvage)
 

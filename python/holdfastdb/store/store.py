@@ -232,6 +232,12 @@ class Store(SingleKeys, InPlace):
         until it finds one. Returns their number; 0: there are no more, and `len` is exact."""
         return self._native.reclaim()
 
+    def drop_damaged(self) -> int:
+        """Frees the memory of items that were damaged when the store was opened, and whose keys have not been set or
+        deleted since. Returns how many items and pieces of 2 MiB these were; `check` finds no more of them. It is for
+        items whose keys cannot be read, others are set or deleted: `holdfast recover --drop-damaged`."""
+        return self._native.drop_damaged()
+
     def stats(self) -> StoreStats:
         return StoreStats(**self._native.stats())
 

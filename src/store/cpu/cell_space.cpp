@@ -319,14 +319,23 @@ void CellSpace::set_free(std::uint64_t number, std::span<const std::uint64_t> fr
   open_[piece.entry.size_class()].push_back(static_cast<std::uint32_t>(number));
 }
 
-void CellSpace::take_back(Location location) {
+bool CellSpace::take_back(Location location) {
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = piece_of(*group_of(location.group()), location);
   Piece& piece = pieces_[number];
-  piece.free.remove(location.cell() % group_of(location.group())->cells_in_piece);
-  if (piece.free.count() != 0) return;
+  const std::uint32_t cell = location.cell() % group_of(location.group())->cells_in_piece;
+  if (!piece.free.has(cell)) return false;
+  piece.free.remove(cell);
+  if (piece.free.count() != 0) return true;
   piece.open = false;
   std::erase(open_[piece.entry.size_class()], number);
+  return true;
+}
+
+void CellSpace::give_piece(std::uint64_t piece) {
+  const std::lock_guard lock(mutex_);
+  HOLDFAST_ASSERT(!pieces_[piece].used && pieces_[piece].entry.none());
+  unused_.push_back(static_cast<std::uint32_t>(piece));
 }
 
 void CellSpace::end_recovery(std::uint64_t flushed) {

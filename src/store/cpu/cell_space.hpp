@@ -113,8 +113,10 @@ class CellSpace {
   bool enter(std::uint64_t piece, PieceWord entry);
   /// Of recovery: those of its cells are free whose bits are set in `free`, a bit for each.
   void set_free(std::uint64_t piece, std::span<const std::uint64_t> free);
-  /// Of recovery: the cell is not free after all.
-  void take_back(Location location);
+  /// Of recovery: the cell is not free after all. False: it was not.
+  bool take_back(Location location);
+  /// A piece whose entry was damaged, and says now that it belongs to no group, may go to any class.
+  void give_piece(std::uint64_t piece);
   /// Of recovery, when every free cell is known: pieces without an item may go to any class. No piece has an item that was flushed, up to this number.
   void end_recovery(std::uint64_t flushed);
   /// Calls `visit(index, cell)` for every cell of a piece that has a class. Its free cells may change meanwhile.

@@ -15,6 +15,7 @@
 #include "store/cpu/cell_stocks.hpp"
 #include "store/cpu/claims.hpp"
 #include "store/cpu/counters.hpp"
+#include "store/cpu/damage/damaged.hpp"
 #include "store/cpu/engine_index.hpp"
 #include "store/protocol/recover.hpp"
 
@@ -91,7 +92,7 @@ class Engine {
     return cells_.free_pieces();
   }
   /// Items that were damaged when the store was opened, and pieces whose items are not known.
-  std::uint64_t damaged_at_open() const { return recovered_.damaged + damaged_pieces_.size(); }
+  std::uint64_t damaged_at_open() const { return recovered_.damaged + recovered_.damaged_pieces; }
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
   Change set(const Content& content, Condition condition = Condition::none, std::uint64_t cas = 0);
@@ -207,6 +208,9 @@ class Engine {
 
   /// Verifies every item, when nothing changes. Returns what is damaged, at most `most` of it.
   std::vector<std::string> verify(std::size_t most, std::uint64_t& items);
+  /// Frees the memory of items and pieces that were damaged at the opening, as far as no key has been set or erased that they read. Returns how many.
+  std::uint64_t drop_damaged();
+  bool has_damage() const { return !damaged_.empty(); }  ///< that it would drop
 
  private:
   class Parts;
@@ -242,6 +246,9 @@ class Engine {
   void recover();
   void look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::FreshRows& rows, Finding& finding);
   Key key_in(const std::uint64_t* cell, const Header& header) const;
+  bool reads(const Cell& cell, const Key& key) const;
+  void mend_chunk(const Cell& cell);
+  void note_damaged(const Cell& cell);
   std::string describe_damage(const Cell& cell);
   Change extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before);
   Cell item_of(const Cell& cell) const;
@@ -285,7 +292,7 @@ class Engine {
   Claims claims_;
   Recovered recovered_;
   Moment opened_;  ///< what was over then has no entry in the index
-  std::vector<std::uint64_t> damaged_pieces_;
+  Damaged damaged_;
   std::atomic<std::uint64_t> slabs_, evicted_ = 0;
   std::atomic<bool> is_full_ = false;  ///< the heap could not grow
   std::mutex growing_;

@@ -73,6 +73,9 @@ class Engine::Parts {
   std::uint64_t chunk_words() const { return engine_.chunk_words(); }
   Cell take(std::uint64_t words) { return engine_.take(words); }
   void give(const Cell& cell) { engine_.stocks_.give(cell); }
+  Cell take_damaged(const Key& key) {
+    return engine_.damaged_.take(key.hash, [&](const Cell& cell) { return engine_.reads(cell, key); });
+  }
   void expires(Location location, std::uint64_t time) { engine_.cells_.expires(location, time); }
   std::uint64_t draw() { return engine_.counters_.draw(); }
   Moment moment() { return engine_.counters_.moment(); }

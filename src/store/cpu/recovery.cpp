@@ -1,8 +1,9 @@
-// recovery.cpp: what is volatile of a store, from its items; and their verification.
+// recovery.cpp: what is volatile of a store, from its items.
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ constexpr std::size_t kPrefetchBytes = 512;  ///< ahead of the cell that is look
 /// What one thread has found beside the rows of the index.
 struct alignas(64) Engine::Finding {
   std::vector<Location> chunks;  ///< which are not free
+  std::vector<Cell> damaged;
   Recovered recovered;
 };
 
@@ -47,6 +49,8 @@ void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, cuckoo::Fr
       }
     } else if (is_free) {
       free[index / 64] |= std::uint64_t{1} << index % 64;
+    } else {
+      finding.damaged.push_back(cell);
     }
   });
   finding.recovered += recovered;
@@ -58,6 +62,26 @@ Key Engine::key_in(const std::uint64_t* cell, const Header& header) const {
   return key_of(reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes);
 }
 
+/// A chunk of an item that verifies looked like a damaged item: the first word, which only says that no item begins there, has changed.
+void Engine::mend_chunk(const Cell& cell) {
+  memory_.store(cell.words + kSequenceWord, 0);
+  memory_.flush(cell.words, 8);
+  --recovered_.damaged;
+}
+
+/// Whether the damaged cell has this key.
+bool Engine::reads(const Cell& cell, const Key& key) const {
+  const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
+  if (header.words() > cell.size || header.key_bytes != key.bytes) return false;
+  return std::memcmp(cell.words + header.key_at(), key.data, key.bytes) == 0;
+}
+
+void Engine::note_damaged(const Cell& cell) {
+  if (memory_.load(cell.words + kSequenceWord) == 0) return;  // a chunk
+  const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
+  damaged_.add(header.words() <= cell.size ? key_in(cell.words, header).hash : 0, cell);
+}
+
 /// The index is filled in bulk; then items whose keys may repeat are entered one by one, as the protocol says.
 void Engine::recover() {
   if (!is_valid_record(memory_, mapped_.record)) {
@@ -67,7 +91,7 @@ void Engine::recover() {
   }
   for (std::uint64_t piece = 0; piece < mapped_.heap.count; ++piece) {
     if (mapped_.heap.is_directory(piece)) continue;
-    if (!cells_.enter(piece, {memory_.load(mapped_.heap.entry(piece))})) damaged_pieces_.push_back(piece);
+    if (!cells_.enter(piece, {memory_.load(mapped_.heap.entry(piece))})) damaged_.add_piece(piece);
   }
   static_assert(store::Parts<Parts>);
   Parts parts(*this);
@@ -84,9 +108,15 @@ void Engine::recover() {
     }
   });
   for (const Finding& finding : findings) {
-    for (const Location chunk : finding.chunks) cells_.take_back(chunk);
+    for (const Location chunk : finding.chunks) {
+      if (!cells_.take_back(chunk)) mend_chunk(cells_.at(chunk));
+    }
     recovered_ += finding.recovered;
   }
+  for (const Finding& finding : findings) {
+    for (const Cell& cell : finding.damaged) note_damaged(cell);
+  }
+  recovered_.damaged_pieces = damaged_.pieces().size();
   const std::vector<cuckoo::Row> again = index_.fill(rows);
   rows.clear();
   recovered_.items = index_.size();
@@ -111,54 +141,6 @@ void Engine::recover() {
                       std::to_string(counters_.reserved()) + " are reserved: restore the pool from a copy");
   }
   index_.begin();
-}
-
-/// What the item has of its key, and whether reads find it: it may have been damaged since the store was opened.
-std::string Engine::describe_damage(const Cell& cell) {
-  const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
-  const auto byte = reinterpret_cast<const std::byte*>(cell.words) - mapped_.heap.base;
-  const std::string where = "(byte " + std::to_string(byte) + " of the heap) does not match its checksum";
-  if (header.words() > cell.size) {
-    return "an item without a valid size " + where + "; its key is not known, and is absent: restore it from a copy";
-  }
-  const Key key = key_in(cell.words, header);
-  if (Parts(*this).names(key, cell.location)) {
-    return "the item of the key " + quoted(key) + " " + where +
-           "; reads return it until the store is opened again: set the key again, or erase it";
-  }
-  return "an item whose key reads " + quoted(key) + " " + where +
-         "; it is absent since the store was opened: set the key again from a copy";
-}
-
-std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) {
-  Parts parts(*this);
-  std::vector<std::string> errors;
-  std::uint64_t damaged = 0;
-  const auto report = [&](const std::string& error) {
-    ++damaged;
-    if (errors.size() < most) errors.push_back(error);
-  };
-  for (const std::uint64_t piece : damaged_pieces_) {
-    report("piece " + std::to_string(piece) +
-           " of the heap has a damaged entry; its items are absent: restore them from a copy");
-  }
-  const Moment moment = counters_.moment();
-  items = 0;
-  const auto verify_cell = [&](std::uint32_t, const Cell& cell) {
-    Header header;
-    Recovered found;
-    bool is_free = false;
-    const bool lives = look(parts, moment, cell, header, is_free, found);
-    if (is_free) return;
-    if (lives) {
-      ++items;
-    } else {
-      report(describe_damage(cell));
-    }
-  };
-  for (std::uint64_t piece = 0; piece < slabs(); ++piece) cells_.each_cell(piece, verify_cell);
-  if (damaged > errors.size()) errors.push_back(std::to_string(damaged - errors.size()) + " more items are damaged");
-  return errors;
 }
 
 }  // namespace holdfast::store::cpu

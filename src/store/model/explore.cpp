@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 #include <unordered_set>
+#include <utility>
 
 #include "store/model/runner.hpp"
 
@@ -193,12 +194,32 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     world.durable().settle();
     start_ = world.durable().settled();
     start_volatile_ = world.volatile_part();
+    if (scenario_.damaged >= 0) damage(static_cast<unsigned>(scenario_.damaged));
     for (unsigned caller = 0; caller < count(); ++caller) {
       first_[caller] = static_cast<unsigned>(begin_.operations.size());
       for (const Operation& operation : scenario_.callers[caller]) {
         begin_.operations.push_back(as_asked(operation, caller, scenario_.shape));
       }
     }
+  }
+
+  /// As an opening finds it: the key has nothing, and the cell is neither free nor an item's.
+  void damage(unsigned key) {
+    const int line = std::exchange(start_volatile_.index.at(key), -1);
+    const auto offset = world_.line(static_cast<unsigned>(line)) - world_.durable().words();
+    start_.at(static_cast<std::size_t>(offset) + kHeaderWords + 1) ^= 1;  // of the value
+    start_volatile_.damaged.at(static_cast<unsigned>(line)) = true;
+    begin_.before[key] = kAbsent;
+  }
+
+  /// Items that may be damaged after a crash: none that was when its key has been set or erased.
+  std::uint64_t damaged_now() const {
+    const auto ends_it = [&](const oracle::Operation& operation) {
+      const bool sets = operation.status == Status::inserted || operation.status == Status::updated;
+      return operation.answered && static_cast<int>(operation.key) == scenario_.damaged &&
+             (sets || operation.op == holdfast::Op::erase);
+    };
+    return scenario_.damaged < 0 || std::ranges::any_of(history_.operations, ends_it) ? 0 : 1;
   }
 
   /// Whether the answers agree with each other.
@@ -219,7 +240,7 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     ++counts.recoveries;
     const Recovered recovered = runner.recover();
     left_.set_watcher(nullptr);
-    if (recovered.damaged != 0) return "an item is damaged";
+    if (recovered.damaged > damaged_now()) return "an item is damaged";
     if (recovered.newest > left_.volatile_part().newest) return "a number is drawn twice";
     left_.set_caller(1);  // whose fences wait for nothing that recovery has flushed
     std::vector<oracle::State> states;

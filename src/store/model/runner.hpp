@@ -172,6 +172,8 @@ class Runner {
         items.push_back(cell);
       } else if (is_free) {
         free.push_back(cell);
+      } else {
+        parts_.set_damaged(cell);
       }
     }
     const auto header_of = [&](const Cell& cell) {

@@ -54,6 +54,7 @@ std::uint64_t World::hash() const {
              volatile_.flushing);
   for (const int size_class : volatile_.classes) hash = mix(hash + number(size_class));
   for (const bool free : volatile_.free) hash = mix(hash + free);
+  for (const bool damaged : volatile_.damaged) hash = mix(hash + damaged);
   for (unsigned caller = 0; caller < kMostCallers; ++caller) hash = mix(hash + seen(caller));
   return hash;
 }
@@ -212,6 +213,20 @@ void ModelParts::give(const Cell& cell) {
   world_.note(3);
   HOLDFAST_ASSERT(left_out != Step::count || !world_.volatile_.free[cell.location.word]);
   world_.volatile_.free[cell.location.word] = true;
+}
+
+/// Where nothing was damaged at the opening, it is no access: nothing becomes damaged later.
+Cell ModelParts::take_damaged(Key key) {
+  auto& damaged = world_.volatile_.damaged;
+  if (std::ranges::none_of(damaged, [](bool is) { return is; })) return {};
+  world_.access();
+  for (unsigned line = 0; line < kMostLines; ++line) {
+    if (!damaged.at(line) || world_.line(line)[kHeaderWords] != number_of(key)) continue;
+    damaged.at(line) = false;
+    world_.note(line + 1);
+    return cell_at(line);
+  }
+  return {};
 }
 
 std::uint64_t ModelParts::draw() {

@@ -85,7 +85,8 @@ class World : public proof::World {
     std::array<int, kMostKeys> index = {-1, -1, -1, -1};  ///< the line at which the cell begins
     std::array<bool, kMostKeys + 1> claims = {};          ///< the last one: the record is being changed
     std::array<int, kMostPieces> classes = {kNoClass, kNoClass, kNoClass, kNoClass};
-    std::array<bool, kMostLines> free = {};  ///< a cell begins at the line, and no item is in it
+    std::array<bool, kMostLines> free = {};     ///< a cell begins at the line, and no item is in it
+    std::array<bool, kMostLines> damaged = {};  ///< a cell begins at the line, and did not verify at the opening
     std::uint64_t newest = 0, reserved = 0;
     std::uint64_t now = 0, flushed = 0, planned = 0;
     bool flushing = false;
@@ -124,6 +125,7 @@ class ModelParts {
   void exchange(std::span<Row> rows);
   Cell take(std::uint64_t words);
   void give(const Cell& cell);
+  Cell take_damaged(Key key);
   std::uint64_t draw();
   Moment moment();
   Moment time() { return moment(); }
@@ -140,6 +142,9 @@ class ModelParts {
   void set_class(unsigned piece, unsigned size_class) {
     world_.volatile_.classes.at(piece) = static_cast<int>(size_class);
   }
+
+  /// Of a recovery: the cell does not verify.
+  void set_damaged(const Cell& cell) { world_.volatile_.damaged.at(cell.location.word) = true; }
 
   /// The cell at a line, in the class that its piece has now.
   Cell cell_at(unsigned line);

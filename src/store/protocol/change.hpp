@@ -4,90 +4,19 @@
 //   erase    claim; killed; index entry removed; claim ends; cell free
 //   touch    claim; state replaced; claim ends
 //
+// Set and erase then kill the damaged items that read this key (`drop_damaged`).
+//
 // The number is drawn under the claim, and after the cell was taken. So the numbers of a key rise in the order in which the index
 // exchanges its items, and recovery keeps the right one; and a cell that was reused after a search began has a larger number than that
 // search saw. Eviction and expiry are erases, with the same claim.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 #include "store/protocol/chunks.hpp"
+#include "store/protocol/parts.hpp"
 
 namespace holdfast::store {
-
-/// A key, as callers give it.
-struct Key {
-  const std::byte* data = nullptr;
-  std::uint16_t bytes = 0;
-  std::uint64_t hash = 0;  ///< seeded
-};
-
-/// What counts when a search or a change begins.
-struct Moment {
-  std::uint64_t newest = 0;   ///< the largest sequence number that was drawn
-  std::uint64_t now = 0;      ///< milliseconds since 1970; durable
-  std::uint64_t flushed = 0;  ///< items with numbers up to it are dead
-
-  /// Whether a live item counts no more: it has expired, or everything was flushed since.
-  HOLDFAST_BOTH constexpr bool is_over(State state, std::uint64_t sequence) const {
-    return sequence <= flushed || (state.expiry() != 0 && state.expiry() <= now);
-  }
-};
-
-/// What one change uses. All of it is volatile but what `memory()` stores into cells.
-template <class P>
-concept Parts = requires(P parts, Key key, Cell cell, Location location, std::uint64_t words) {
-  requires ItemMemory<std::remove_reference_t<decltype(parts.memory())>>;  ///< that of the cells
-  parts.claim(key);    ///< returns when no other change of the key runs, and none begins until `release`
-  parts.release(key);  ///< ends it
-  { parts.claimed(key) } -> std::convertible_to<bool>;  ///< a change of the key runs
-
-  /// The cells that the index names for keys with this key's signature: `size`, and `cells[i]`. One that it names throughout is among them.
-  { parts.candidates(key).size } -> std::convertible_to<unsigned>;
-  { parts.candidates(key).cells[0] } -> std::convertible_to<Cell>;
-  { parts.names(key, location) } -> std::convertible_to<bool>;  ///< the index names it for this signature
-  /// The index names `cell` for the key, instead of `old` unless that is none. Under the claim. False: it has no memory for the entry.
-  { parts.exchange(key, location, location) } -> std::convertible_to<bool>;
-  parts.remove(key, location);  ///< the index names it no more; under the claim
-
-  { parts.at(location) } -> std::convertible_to<Cell>;            ///< where it lies now, or none
-  { parts.chunk_words() } -> std::convertible_to<std::uint64_t>;  ///< of a value, in each chunk but the last
-  { parts.take(words) } -> std::convertible_to<Cell>;             ///< a free cell of at least `words` words, or none
-  parts.give(cell);  ///< it is free: its item is durably dead, or it has none
-  parts.expires(location,
-                words);  ///< the live item there ends at that time: volatile, so that its memory is found then
-  {
-    parts.draw()
-    } -> std::convertible_to<std::uint64_t>;          ///< a sequence number larger than all before; never one twice
-  { parts.moment() } -> std::convertible_to<Moment>;  ///< now
-  { parts.time() } -> std::convertible_to<Moment>;    ///< the same without `newest`, which every change writes
-  {
-    parts.reaches(words)
-    } -> std::convertible_to<bool>;  ///< whether that time, in milliseconds since 1970, has come: then `moment` says so
-};
-
-/// The claim of a key, if it `holds` one. What throws under it, as a look at the clock may that finds the medium lost, ends it too.
-template <class P>
-class Claim {
- public:
-  HOLDFAST_BOTH Claim(P& parts, const Key& key, bool holds = true) : parts_(parts), key_(key), holds_(holds) {
-    if (holds) parts.claim(key);
-  }
-  HOLDFAST_BOTH ~Claim() { end(); }
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
-  HOLDFAST_BOTH void end() {
-    if (holds_) parts_.release(key_);
-    holds_ = false;
-  }
-
- private:
-  P& parts_;
-  const Key& key_;
-  bool holds_;
-};
 
 enum class Change : std::uint8_t {
   inserted,
@@ -162,6 +91,16 @@ HOLDFAST_BOTH void give_item(P& parts, const Cell& cell, const Header& header) {
     parts.give(parts.at(location_of_chunk(parts.memory(), cell.words, header, chunk)));
   }
   parts.give(cell);
+}
+
+/// Under the claim, when the key durably has a new item, or none: cells that read the key and were damaged at the opening are free. No index names them. Their
+/// chunks were free at the opening.
+template <Parts P>
+HOLDFAST_BOTH void drop_damaged(P& parts, const Key& key) {
+  for (Cell cell = parts.take_damaged(key); !cell.none(); cell = parts.take_damaged(key)) {  // ends: each is taken once
+    if (parts.memory().keeps(Step::kill_damaged)) kill(parts.memory(), cell.words);
+    parts.give(cell);
+  }
 }
 
 /// A new item, in cells that were taken and vacated for it.
@@ -267,7 +206,10 @@ HOLDFAST_BOTH Change put(P& parts, const Key& key, Draft& draft, const Decide& d
     return draft.change;
   }
   const bool is_named = parts.exchange(key, draft.old.cell.location, draft.item.cell.location);
-  return end_put(parts, draft, is_named, [&] { claim.end(); });
+  return end_put(parts, draft, is_named, [&] {
+    if (is_named) drop_damaged(parts, key);
+    claim.end();
+  });
 }
 
 template <Parts P, class Decide>
@@ -356,6 +298,7 @@ HOLDFAST_BOTH Change erase(P& parts, const Key& key, const Admit& admit) {
     kill(parts.memory(), old.cell.words);
     parts.remove(key, old.cell.location);
   }
+  if (!refused) drop_damaged(parts, key);
   claim.end();
   if (kills) give_item(parts, old.cell, old.header);
   if (refused) return Change::mismatch;

@@ -16,6 +16,7 @@ struct Recovered {
     killed += other.killed;
     over += other.over;
     damaged += other.damaged;
+    damaged_pieces += other.damaged_pieces;
     unnamed += other.unnamed;
     newest = other.newest > newest ? other.newest : newest;
     return *this;
@@ -26,8 +27,10 @@ struct Recovered {
   std::uint64_t over = 0;    ///< that have expired, or were flushed
   std::uint64_t damaged =
       0;  ///< live items whose checksum does not match: they are not served, and their cells stay as they are
-  std::uint64_t unnamed = 0;  ///< live items for which the index has no memory: the store does not open
-  std::uint64_t newest = 0;   ///< the largest sequence number of an item that verifies
+          ///< until their keys are set or erased
+  std::uint64_t damaged_pieces = 0;  ///< whose entries are damaged: their items are not known
+  std::uint64_t unnamed = 0;         ///< live items for which the index has no memory: the store does not open
+  std::uint64_t newest = 0;          ///< the largest sequence number of an item that verifies
 };
 
 /// Looks at one cell. True: an item that counts, whose chunks are not free, and which `enter` takes next. Otherwise the cell is free, and `is_free` says so, or damaged.

@@ -25,6 +25,7 @@ enum class Step : std::uint8_t {
   kill_unnamed,          ///< a committed item for which the index has no memory is dead before the change says so
   flush_kill,            ///< a dead item's state is written back
   fence_after_kill,      ///< and durable before its cell is free and the change ends
+  kill_damaged,          ///< a damaged item whose key was set or erased is durably dead before its cell is free
   touch_what_was_read,   ///< `get_and_touch` touches the item that it has read, and no newer one
   flush_touch,           ///< a new expiry is written back
   fence_after_touch,     ///< and durable before the change ends

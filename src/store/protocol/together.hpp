@@ -124,6 +124,11 @@ HOLDFAST_BOTH void commit_row(P& parts, Row& row, const Look& look, const Decide
   if (hides && memory.keeps(Step::kill_named_last)) kill(memory, last.words);
 }
 
+/// Whether the key has a new item behind the row, or none.
+HOLDFAST_BOTH inline bool ends_item(const Row& row) {
+  return row.role == Role::erases ? row.draft.change != Change::mismatch : row.role == Role::puts && row.changes;
+}
+
 /// The rows of a key, when the index has changed. Cells are free when the claim has ended.
 template <Parts P, class Release>
 HOLDFAST_BOTH void end_key(P& parts, std::span<Row> rows, const Release& release) {
@@ -139,6 +144,9 @@ HOLDFAST_BOTH void end_key(P& parts, std::span<Row> rows, const Release& release
     HOLDFAST_FAILPOINT(item_exchanged);
     if (!draft.old.cell.none() && memory.keeps(Step::kill_replaced)) kill(memory, draft.old.cell.words);
   }
+  bool drops = false;
+  for (const Row& row : rows) drops = drops || (!has_failed && ends_item(row));
+  if (drops) drop_damaged(parts, rows.back().key);
   release();
   for (Row& row : rows) {
     Draft& draft = row.draft;

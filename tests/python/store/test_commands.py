@@ -124,6 +124,39 @@ def test_damage(folder: Path) -> None:
         assert store.append(b"large", b"+") is hf.StoreStatus.TOO_LARGE
 
 
+def test_the_end_of_damage(folder: Path) -> None:
+    """A damaged item ends with its key, or by `recover --drop-damaged`; then `check` finds nothing."""
+    pool = folder / "s.hold"
+    fill(pool)
+
+    def damage(text: bytes, byte: int = 0) -> None:
+        data = bytearray(pool.read_bytes())
+        data[data.index(text) + byte] ^= 1
+        pool.write_bytes(data)
+
+    damage(b"Ada")
+    with hf.Store(pool) as store:
+        store[b"user:17"] = b"Grace"
+    assert "\nno error\n" in holdfast("check", pool).stdout
+    damage(b"Grace")
+    with hf.Store(pool) as store:
+        assert store.delete(b"user:17") is False
+    holdfast("check", pool)
+    damage(b"\xff\x00\x00\x00\x00\x00\x00\x00\x01\x02")  # the key itself
+    holdfast("check", pool, status=1)
+    refused = holdfast("recover", pool, "--drop-damaged", "--salvage", "x.csv", status=2)
+    assert "give either --salvage" in refused.stderr
+    text = holdfast("recover", pool, "--drop-damaged").stdout
+    assert "\ndropped 1 damaged item\n" in text and "\nno error\n" in text
+    assert as_json("recover", f"{pool}:store", "--drop-damaged")["dropped"] == 0
+    holdfast("check", pool)
+    with hf.Store(pool) as store:
+        assert dict(store.scan()).keys() == {b"large"}
+    with hf.Table.create(folder / "t.hold", 8, 8, 10):
+        pass
+    assert "is no store and has none" in holdfast("recover", folder / "t.hold", "--drop-damaged", status=2).stderr
+
+
 def test_damage_while_it_is_open(folder: Path) -> None:
     """Reads return it; changes that depend on it are refused."""
     pool = folder / "s.hold"

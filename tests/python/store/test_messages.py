@@ -145,7 +145,15 @@ def test_a_closed_store_says_so(store: hf.Store) -> None:
     store.close()
     calls = [lambda call=call: call(A) for call in reads] + [lambda call=call: call([A]) for call in many]
     calls += [lambda: store.set(A, A, ttl=5), lambda: store.set_many([A], [A]), lambda: store.reserve([A], 1)]
-    calls += [lambda: len(store), lambda: next(scan), store.flush_all, store.reclaim, store.stats, store.sync]
+    calls += [
+        lambda: len(store),
+        lambda: next(scan),
+        store.flush_all,
+        store.reclaim,
+        store.drop_damaged,
+        store.stats,
+        store.sync,
+    ]
     calls += [store.check, lambda: store.now, lambda: store.limit, lambda: store.domain]
     for call in calls:
         with pytest.raises(hf.ObjectClosed, match=r"a\.hold:store is closed: open it again"):

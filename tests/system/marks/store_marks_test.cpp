@@ -103,6 +103,7 @@ MarkKind store_kind() {
                   })};
   made.reads = {
       store_call("get", [](Store& store) { store.get("k1"); }),
+      store_call("drop_damaged", [](Store& store) { store.drop_damaged(); }),  // nothing is
       store_call("get a batch",
                  [](Store& store) {
                    StoreItems items;
