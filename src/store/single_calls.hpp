@@ -7,7 +7,7 @@
 #include <span>
 
 #include "store/combined.hpp"
-#include "store/cpu/together.hpp"
+#include "store/cpu/group.hpp"
 #include "store/open_store.hpp"
 
 namespace holdfast::store {

@@ -93,6 +93,7 @@ TEST_P(Candidates, AreAllItemsOfASignature) {
     bytes += key;
     offsets.push_back(bytes.size());
   }
+  engine.index().flush();  // otherwise those of other keys need not be found
   const ByteRows keys{reinterpret_cast<const std::byte*>(bytes.data()), offsets.data(), kKeys};
   std::vector<std::vector<std::string>> found(kKeys);
   std::string seen;

@@ -101,9 +101,9 @@ TEST_F(StoreIndexOption, EachDeviceHasItsShareOfTheKeys) {
   store::StandIn::calls = store::StandIn::rows = 0;
   const Strings rows = strings(keys);
   store.set(rows_of(rows), rows_of(rows), {}, {});
+  EXPECT_EQ(store.stats().items, 1000u);
   EXPECT_EQ(store::StandIn::calls, 4u) << "a search and an exchange of each";
   EXPECT_EQ(store::StandIn::rows, 2000u);
-  EXPECT_EQ(store.stats().items, 1000u);
 }
 
 TEST_F(StoreIndexOption, AGpuThatFailsIsReportedAndNothingIsLost) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "store/cpu/parts.hpp"
 
@@ -21,6 +22,18 @@ class Engine::BatchParts : public Engine::Parts {
 
   static constexpr std::uint64_t kNoCell = kPieceBytes;  ///< words of an item that takes none
 
+  /// Before rows [first, first + size) are fetched: an index that has batches only is searched for all of them at once.
+  template <class Keys>
+  void look_up(const Keys& keys, std::size_t first, std::size_t size) {
+    looked_up_ = engine_.index_.is_batched();
+    if (!looked_up_) return;
+    first_ = first;
+    since_ = engine_.index_.moment();
+    all_hashes_.resize(size);
+    found_.resize(size);
+    for (std::size_t i = 0; i < size; ++i) all_hashes_[i] = engine_.key_of(keys[first + i]).hash;
+    engine_.index_.search(all_hashes_, found_);
+  }
   /// Hashes of rows [first, first + size), and their memory on its way: what the index names, and cells for items of `words(row)` words.
   template <class Keys, class WordsOf>
   void fetch(const Keys& keys, std::size_t first, std::size_t size, const WordsOf& words) {
@@ -29,7 +42,12 @@ class Engine::BatchParts : public Engine::Parts {
       keys_[i] = engine_.key_of(keys[first + i]);
       hashes_[i] = keys_[i].hash;
     }
-    engine_.index_.candidates(std::span(hashes_).first(size), std::span(lists_).first(size));
+    if (!looked_up_) engine_.index_.candidates(std::span(hashes_).first(size), std::span(lists_).first(size));
+    for (std::size_t i = 0; looked_up_ && i < size; ++i) {
+      const cuckoo::Location found = found_[first - first_ + i];
+      lists_[i].size = found == cuckoo::kNone ? 0 : 1;
+      lists_[i].locations[0] = found;
+    }
     for (std::size_t i = 0; i < size; ++i) {
       for (unsigned c = 0; c < lists_[i].size; ++c) {
         const Cell cell = engine_.cells_.at({lists_[i].locations[c]});
@@ -45,10 +63,34 @@ class Engine::BatchParts : public Engine::Parts {
       stock(size_class, std::exchange(wanted_[size_class], 0));
     }
   }
-  const Key& key(std::size_t i) const { return keys_[i]; }
-  /// What the index named for row i at a moment later than `begun`, unless a cell of it lies nowhere any more: then what it names now. So for
-  /// a key that an earlier row has, which may have met a later state than the fetch did, or changed it.
-  Candidates fetched(std::size_t i) {
+  /// Row i is executed next.
+  const Key& begin_row(std::size_t i) {
+    row_ = i;
+    return keys_[i];
+  }
+  /// Under the claim of the row's key, what was found for it before.
+  Guess guess(const Key& key) const {
+    if (key.hash != hashes_[row_]) return Parts::guess(key);
+    const cuckoo::DeferredIndex::Revised now = engine_.index_.revise(key.hash, found(), since_);
+    if (now.location == cuckoo::kNone) return {{}, looked_up_ && now.is_certain};
+    return {engine_.cells_.at({now.location}), false};
+  }
+  /// Looks the row up; `copy` as in `find`.
+  template <class Copy>
+  Cell find_row(const Copy& copy) {
+    const Key& key = keys_[row_];
+    if (!looked_up_) return find(*this, key, begun(), fetched(), copy);
+    const cuckoo::DeferredIndex::Revised now = engine_.index_.revise(key.hash, found(), since_);
+    if (!now.is_certain) return find(*this, key, copy);
+    if (now.location == cuckoo::kNone) return {};
+    const Cell cell = engine_.cells_.at({now.location});
+    if (!cell.none() && ask(*this, key, cell, time(), copy) == Answer::item) return cell;
+    return find(*this, key, copy);
+  }
+  /// What the index, which was not looked up for all keys, named for the row at a moment later than `begun`, unless a cell of it lies nowhere any more: then
+  /// what it names now. So for a key that an earlier row has, which may have met a later state than the fetch did, or changed it.
+  Candidates fetched() {
+    const std::size_t i = row_;
     bool repeats = false;
     for (std::size_t earlier = 0; earlier < i; ++earlier) repeats |= hashes_[earlier] == hashes_[i];
     if (repeats) return candidates(keys_[i]);
@@ -59,7 +101,7 @@ class Engine::BatchParts : public Engine::Parts {
     }
     return found;
   }
-  /// When the search of a row begins. Its time and its flushes are those of now: rows of one key must not go back to an earlier state.
+  /// When the search of the row begins. Its time and its flushes are those of now: rows of one key must not go back to an earlier state.
   Moment begun() {
     Moment now = time();
     now.newest = begun_.newest;
@@ -87,6 +129,7 @@ class Engine::BatchParts : public Engine::Parts {
   }
 
  private:
+  cuckoo::Location found() const { return lists_[row_].size == 0 ? cuckoo::kNone : lists_[row_].locations[0]; }
   void stock(unsigned size_class, std::size_t cells) {
     for (std::size_t i = 0; i < stocked_ && cells > 0; ++i) cells -= stock_[i].size == class_bytes(size_class) / 8;
     cells = std::min(cells, stock_.size() - stocked_);
@@ -102,7 +145,13 @@ class Engine::BatchParts : public Engine::Parts {
   }
 
   Engine& engine_;
+  bool looked_up_ = false;
+  std::size_t first_ = 0;    ///< of the rows that were looked up
+  std::uint64_t since_ = 0;  ///< when that began
+  std::vector<cuckoo::Hash> all_hashes_;
+  std::vector<cuckoo::Location> found_;
   Moment begun_;
+  std::size_t row_ = 0;  ///< of those that were fetched
   std::array<Key, kInFlight> keys_;
   std::array<cuckoo::Hash, kInFlight> hashes_;
   std::array<cuckoo::Candidates, kInFlight> lists_;

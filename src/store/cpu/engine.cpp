@@ -28,10 +28,25 @@ Key Engine::key_of(const std::byte* key, std::size_t bytes) const {
 
 Key Engine::key_of(std::span<const std::byte> key) const { return key_of(key.data(), key.size()); }
 
-Change Engine::set(const Content& content, Condition condition, std::uint64_t cas) {
+namespace {
+
+Content content_of_key(std::span<const std::byte> key) {
+  Content content;
+  content.key = key.data();
+  content.key_bytes = static_cast<std::uint16_t>(key.size());
+  return content;
+}
+
+}  // namespace
+
+Change Engine::change(const Ask& ask, std::uint64_t& number) {
   Parts parts(*this);
-  const Key key = key_of(content.key, content.key_bytes);
-  return set(parts, key, content, condition, cas);
+  return change(parts, key_of(ask.content.key, ask.content.key_bytes), ask, number);
+}
+
+Change Engine::set(const Content& content, Condition condition, std::uint64_t cas) {
+  std::uint64_t none = 0;
+  return change({.content = content, .condition = condition, .cas = cas}, none);
 }
 
 Change Engine::extend(std::span<const std::byte> key, std::span<const std::byte> added, bool before,
@@ -104,28 +119,23 @@ Change Engine::extend_large(const Key& key, const Value& seen, std::span<const s
 }
 
 Change Engine::add(std::span<const std::byte> key, std::uint64_t by, bool subtract, std::uint64_t& result) {
-  Parts parts(*this);
-  const Key its = key_of(key);
-  Digits digits;
-  const Header header{0, digits.size(), its.bytes, false, 0};
-  return put(parts, its, header.words(), Counting{*this, its, by, subtract, result, digits});
+  return change({.kind = Ask::Kind::count, .content = content_of_key(key), .number = by, .subtracts = subtract},
+                result);
 }
 
 Change Engine::erase(std::span<const std::byte> key, std::uint64_t cas) {
-  Parts parts(*this);
-  return store::erase(parts, key_of(key), [&](const Current& old) { return cas == 0 || old.cas(memory_) == cas; });
+  std::uint64_t none = 0;
+  return change({.kind = Ask::Kind::erase, .content = content_of_key(key), .cas = cas}, none);
 }
 
 Change Engine::touch(std::span<const std::byte> key, std::uint64_t expiry) {
-  Parts parts(*this);
-  return store::touch(parts, key_of(key), expiry);
+  std::uint64_t none = 0;
+  return change({.kind = Ask::Kind::touch, .content = content_of_key(key), .number = expiry}, none);
 }
 
 Change Engine::mark_stale(std::span<const std::byte> key, std::uint64_t expiry) {
-  Parts parts(*this);
-  return change_state(parts, key_of(key), [&](const Current& old) {
-    return old.state.stale().with_expiry(expiry != 0 ? expiry : old.state.expiry());
-  });
+  std::uint64_t none = 0;
+  return change({.kind = Ask::Kind::mark_stale, .content = content_of_key(key), .number = expiry}, none);
 }
 
 bool Engine::get(std::span<const std::byte> key, std::span<std::byte> space, Value& value) {

@@ -72,6 +72,18 @@ enum class Condition : std::uint8_t {
   cas       ///< an item with this CAS id; otherwise `mismatch`, or `not_found`
 };
 
+/// One change of one key.
+struct Ask {
+  enum class Kind : std::uint8_t { set, count, erase, touch, mark_stale };
+
+  Kind kind = Kind::set;
+  Content content;  ///< of `set`; of the others the key
+  Condition condition = Condition::none;
+  std::uint64_t cas = 0;     ///< of `set` with Condition::cas; of `erase`, if not 0
+  std::uint64_t number = 0;  ///< of `count`: by how much; of `touch` and `mark_stale`: the expiry
+  bool subtracts = false;    ///< of `count`
+};
+
 /// Thread-safe. Every change is durable when its call returns; a search sees the state before or after it.
 class Engine {
  public:
@@ -95,6 +107,8 @@ class Engine {
   std::uint64_t damaged_at_open() const { return recovered_.damaged + recovered_.damaged_pieces; }
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
+  /// `number`: the new one of a `count`.
+  Change change(const Ask& ask, std::uint64_t& number);
   Change set(const Content& content, Condition condition = Condition::none, std::uint64_t cas = 0);
   /// Puts `added` behind the value, or before it. The item keeps its flags and its expiry. `damaged`, as of `add`: the value does not match its
   /// checksum.
@@ -160,9 +174,8 @@ class Engine {
   void set(const ByteRows& keys, const ContentOf& content, Condition condition, const End& end);
   template <class End>
   void erase(const ByteRows& keys, const End& end);
-  class Group;     ///< operations of several kinds: group.hpp
-  class Lookup;    ///< many reads, in two steps: group.hpp
-  class Together;  ///< changes of several keys, whose exchanges are one batch of the index: together.hpp
+  class Group;   ///< operations of several kinds: group.hpp
+  class Lookup;  ///< many reads, in two steps: group.hpp
 
   // Values in place.
   /// Cells for a new item of `content`, whose value is not read. None: there is no memory.
@@ -235,10 +248,8 @@ class Engine {
   struct Counting;
   template <class Copy, class End>
   void read_looked_up(const ByteRows& keys, const Copy& copy, const End& end);
-  template <class ContentOf, class End>
-  void set_together(const ByteRows& keys, const ContentOf& content, Condition condition, const End& end);
-  template <class End>
-  void erase_together(const ByteRows& keys, const End& end);
+  template <class P>
+  Change change(P& parts, const Key& key, const Ask& ask, std::uint64_t& number);
   struct Finding;
   void add_entries(std::uint64_t piece, cuckoo::FreshRows& rows);
   void rebuild(cuckoo::cpu::CpuIndex& index);

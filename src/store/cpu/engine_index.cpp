@@ -1,8 +1,8 @@
 // engine_index.cpp: an index other than the CPU's, and what happens when it fails.
 //
 // When it fails, its entries are gone, and changes are under way: an item is committed and not named yet, or dead and named still. Their threads
-// hold the claims and wait at the gate. The CPU's index is built from the headers, the newest item of each key; then each thread makes its call
-// again. So an exchange may find its item named already, and a removal may find nothing.
+// hold the claims, find the index closed, and wait at the gate. The CPU's index is built from the headers, the newest item of each key; then each thread
+// makes its call again. So an exchange may find its item named already, and a removal may find nothing.
 #include "store/cpu/engine_index.hpp"
 
 #include <algorithm>
@@ -28,9 +28,9 @@ std::vector<cuckoo::Row> EngineIndex::fill(std::span<const cuckoo::FreshRows> fo
   std::uint64_t rows = 0;
   for (const cuckoo::FreshRows& one : found) rows += one.size();
   its.capacity = std::max(its.capacity, rows);
-  other_ = make_(its);
+  other_ = std::make_unique<cuckoo::DeferredIndex>(make_(its));
   mode_.store(Mode::filling, std::memory_order_release);
-  return other_->fill(found);
+  return other_->index().fill(found);
 }
 
 void EngineIndex::begin() {
@@ -76,6 +76,7 @@ void EngineIndex::fall_back(const std::string& why) {
   require_any();
   if (!is_batched()) return;  // another thread was first
   failure_ = why;
+  other_->close();
   try {
     cpu_.emplace(options_);
     rebuild_(*cpu_);
@@ -88,26 +89,27 @@ void EngineIndex::fall_back(const std::string& why) {
 
 std::uint64_t EngineIndex::size() {
   std::uint64_t size = 0;
-  const bool is_other = !is_direct() && by_other([&](cuckoo::AnyIndex& index) { size = index.size(); });
+  const bool is_other = !is_direct() && by_other([&](cuckoo::DeferredIndex& index) { size = index.size(); });
   return is_other ? size : cpu_->size();
 }
 
 std::unique_ptr<cuckoo::AnyIndex> EngineIndex::another(std::uint64_t capacity) {
   std::unique_ptr<cuckoo::AnyIndex> made;
-  if (!is_direct() && by_other([&](cuckoo::AnyIndex& index) { made = index.another(capacity); })) return made;
+  if (!is_direct() && by_other([&](cuckoo::DeferredIndex& index) { made = index.index().another(capacity); }))
+    return made;
   cuckoo::cpu::CpuOptions options = options_;
   options.capacity = capacity;
   return std::make_unique<cuckoo::AnyIndexOf<cuckoo::cpu::CpuIndex, cuckoo::cpu::CpuOptions>>(options);
 }
 
 void EngineIndex::search_otherwise(std::span<const cuckoo::Hash> hashes, std::span<cuckoo::Location> locations) {
-  if (by_other([&](cuckoo::AnyIndex& index) { index.search(hashes, locations); })) return;
+  if (by_other([&](cuckoo::DeferredIndex& index) { index.search(hashes, locations); })) return;
   cpu_->search(hashes, locations);
 }
 
 void EngineIndex::Searching::begin(std::span<const cuckoo::Hash> hashes) {
   hashes_ = hashes;
-  is_begun_ = !index_.is_direct() && index_.by_other([&](cuckoo::AnyIndex& index) {
+  is_begun_ = !index_.is_direct() && index_.by_other([&](cuckoo::DeferredIndex& index) {
     if (!other_) other_ = index.searching();
     other_->begin(hashes);
   });
@@ -115,13 +117,13 @@ void EngineIndex::Searching::begin(std::span<const cuckoo::Hash> hashes) {
 
 /// If the other index has failed meanwhile, the CPU's is searched.
 void EngineIndex::Searching::finish(std::span<cuckoo::Location> locations) {
-  const auto finish = [&](cuckoo::AnyIndex&) { other_->finish(locations); };
+  const auto finish = [&](cuckoo::DeferredIndex&) { other_->finish(locations); };
   if (is_begun_ && index_.by_other(finish)) return;
   index_.search(hashes_, locations);
 }
 
 void EngineIndex::candidates_otherwise(std::span<const cuckoo::Hash> hashes, std::span<cuckoo::Candidates> lists) {
-  if (by_other([&](cuckoo::AnyIndex& index) { index.candidates(hashes, lists); })) return;
+  if (by_other([&](cuckoo::DeferredIndex& index) { index.candidates(hashes, lists); })) return;
   cpu_->candidates(hashes, lists);
 }
 
@@ -140,45 +142,39 @@ cuckoo::Outcome EngineIndex::exchange_again(cuckoo::Hash hash, cuckoo::Location 
   return outcome == cuckoo::Outcome::no_cell ? outcome : done;
 }
 
-/// Calls of several threads as one batch. Their rows are of different keys, since the threads hold the claims.
-void EngineIndex::exchange_all(cuckoo::AnyIndex& index, std::span<const Exchanges* const> calls) {
-  if (calls.size() == 1) {
-    const Exchanges& one = *calls.front();
-    return index.exchange(one.hashes, one.old, one.locations, one.outcomes);
+/// `exchange(row)` for each row, of the other index. False: it has failed, and there is the CPU's.
+template <class Exchange>
+bool EngineIndex::change(std::size_t rows, const Exchange& exchange) {
+  std::string why;
+  try {
+    bool is_open = is_batched();
+    for (std::size_t row = 0; is_open && row < rows; ++row) is_open = exchange(row);
+    if (is_open) return true;
+  } catch (const DeviceError& error) {
+    why = error.what();
   }
-  std::vector<cuckoo::Hash> hashes;
-  std::vector<cuckoo::Location> old, locations;
-  for (const Exchanges* one : calls) {
-    hashes.insert(hashes.end(), one->hashes.begin(), one->hashes.end());
-    old.insert(old.end(), one->old.begin(), one->old.end());
-    locations.insert(locations.end(), one->locations.begin(), one->locations.end());
-  }
-  std::vector<cuckoo::Outcome> outcomes(hashes.size());
-  index.exchange(hashes, old, locations, outcomes);
-  std::span<const cuckoo::Outcome> left = outcomes;
-  for (const Exchanges* one : calls) {
-    std::ranges::copy(left.first(one->outcomes.size()), one->outcomes.begin());
-    left = left.subspan(one->outcomes.size());
-  }
+  if (!why.empty()) fall_back(why);
+  const std::shared_lock until_it_is_built(gate_);
+  require_any();
+  return false;
 }
 
 void EngineIndex::exchange_otherwise(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> old,
                                      std::span<const cuckoo::Location> locations, std::span<cuckoo::Outcome> outcomes) {
-  const auto exchange = [&](cuckoo::AnyIndex& index) {
-    exchanges_.run({hashes, old, locations, outcomes},
-                   [&](std::span<const Exchanges* const> calls) { exchange_all(index, calls); });
-  };
-  if (by_other(exchange)) {
-    if (is_filling() || std::find(outcomes.begin(), outcomes.end(), cuckoo::Outcome::no_cell) == outcomes.end()) return;
-    fall_back("it has no memory for more entries");
-  }
+  if (is_filling()) return other_->index().exchange(hashes, old, locations, outcomes);
+  const bool is_other = change(hashes.size(), [&](std::size_t row) {
+    outcomes[row] = old[row] == cuckoo::kNone ? cuckoo::Outcome::inserted : cuckoo::Outcome::replaced;
+    return other_->exchange(hashes[row], old[row], locations[row]);
+  });
+  if (is_other) return;
   for (std::size_t i = 0; i < hashes.size(); ++i) outcomes[i] = exchange_again(hashes[i], old[i], locations[i]);
 }
 
 void EngineIndex::erase_otherwise(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> locations,
                                   std::span<cuckoo::Outcome> outcomes) {
-  if (by_other([&](cuckoo::AnyIndex& index) { index.erase(hashes, locations, outcomes); })) return;
-  cpu_->erase(hashes, locations, outcomes);
+  if (is_filling()) return other_->index().erase(hashes, locations, outcomes);
+  const auto erase = [&](std::size_t row) { return other_->exchange(hashes[row], locations[row], cuckoo::kNone); };
+  if (!change(hashes.size(), erase)) cpu_->erase(hashes, locations, outcomes);
   std::fill(outcomes.begin(), outcomes.end(), cuckoo::Outcome::erased);
 }
 

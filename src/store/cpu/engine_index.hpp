@@ -1,4 +1,5 @@
-// engine_index.hpp: the index of an engine: the CPU's, which is called directly, or another one, whose place the CPU's takes when it fails.
+// engine_index.hpp: the index of an engine: the CPU's, which is called directly, or another one, which changes reach later and whose place the CPU's takes
+// when it fails.
 #pragma once
 
 #include <atomic>
@@ -11,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "store/combined.hpp"
 #include "structures/cuckoo/any_index.hpp"
 #include "structures/cuckoo/cpu/cpu_index.hpp"
+#include "structures/cuckoo/deferred_index.hpp"
 
 namespace holdfast::store::cpu {
 
@@ -74,6 +75,20 @@ class EngineIndex {
     if (is_direct()) return cpu_->erase(hashes, locations, outcomes);
     erase_otherwise(hashes, locations, outcomes);
   }
+  /// Of an index that is batched, without a batch: before a search begins; what has become of the answer of one that began at `since`; and whether it
+  /// has an entry. Of any other, nothing is known.
+  std::uint64_t moment() const { return is_batched() ? other_->moment() : 0; }
+  cuckoo::DeferredIndex::Revised revise(cuckoo::Hash hash, cuckoo::Location found, std::uint64_t since) const {
+    if (!is_batched()) return {found, false};
+    return other_->revise(hash, found, since);
+  }
+  cuckoo::DeferredIndex::Names names(cuckoo::Hash hash, cuckoo::Location location) const {
+    return is_batched() ? other_->names(hash, location) : cuckoo::DeferredIndex::Names::unknown;
+  }
+  /// Changes of an index that is batched have reached it.
+  void flush() {
+    if (!is_direct()) by_other([](cuckoo::DeferredIndex& index) { index.flush(); });
+  }
   std::uint64_t size();
   /// An empty one of the kind in use, to measure it.
   std::unique_ptr<cuckoo::AnyIndex> another(std::uint64_t capacity);
@@ -88,7 +103,7 @@ class EngineIndex {
   };
   bool is_direct() const { return mode_.load(std::memory_order_acquire) == Mode::direct; }
   bool is_filling() const { return mode_.load(std::memory_order_acquire) == Mode::filling; }
-  using Use = std::function<void(cuckoo::AnyIndex&)>;
+  using Use = std::function<void(cuckoo::DeferredIndex&)>;
   bool by_other(const Use& use);
   void fall_back(const std::string& why);
   void require_any() const;
@@ -98,23 +113,18 @@ class EngineIndex {
                           std::span<const cuckoo::Location> locations, std::span<cuckoo::Outcome> outcomes);
   void erase_otherwise(std::span<const cuckoo::Hash> hashes, std::span<const cuckoo::Location> locations,
                        std::span<cuckoo::Outcome> outcomes);
-  struct Exchanges {
-    std::span<const cuckoo::Hash> hashes;
-    std::span<const cuckoo::Location> old, locations;
-    std::span<cuckoo::Outcome> outcomes;
-  };
-  static void exchange_all(cuckoo::AnyIndex& index, std::span<const Exchanges* const> calls);
+  template <class Exchange>
+  bool change(std::size_t rows, const Exchange& exchange);
   cuckoo::Outcome exchange_again(cuckoo::Hash hash, cuckoo::Location old, cuckoo::Location next);
 
   const cuckoo::cpu::CpuOptions options_;
   const Make make_;
   const Rebuild rebuild_;
   std::atomic<Mode> mode_ = Mode::direct;
-  std::optional<cuckoo::cpu::CpuIndex> cpu_;  ///< tiny, as long as another one is in use
-  std::unique_ptr<cuckoo::AnyIndex> other_;   ///< stays when it has failed: threads may be in it
-  std::shared_mutex gate_;                    ///< shared by uses of `other_`, alone for what replaces it
-  std::string failure_;                       ///< behind the gate
-  Combined<Exchanges> exchanges_;             ///< by `other_`, which executes one batch of changes at a time
+  std::optional<cuckoo::cpu::CpuIndex> cpu_;      ///< tiny, as long as another one is in use
+  std::unique_ptr<cuckoo::DeferredIndex> other_;  ///< stays when it has failed: threads may be in it
+  std::shared_mutex gate_;  ///< shared by uses of `other_` but changes, alone for what replaces it
+  std::string failure_;     ///< behind the gate
 };
 
 }  // namespace holdfast::store::cpu

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -15,30 +14,48 @@ namespace holdfast::store::cpu {
 /// For one thread, which executes rows in their order. A read sees the changes of earlier rows.
 class Engine::Group {
  public:
-  static constexpr std::size_t kMost = kInFlight;                ///< rows
   static constexpr std::uint64_t kNoCell = BatchParts::kNoCell;  ///< words of a row that writes no item
 
   explicit Group(Engine& engine) : engine_(engine), parts_(engine) {}
 
-  /// Begins with other rows: `keys[i]`, and `words(i)` of the item that row i writes.
-  template <class Keys, class WordsOf>
-  void fetch(const Keys& keys, std::size_t size, const WordsOf& words) {
-    parts_.fetch(keys, 0, size, words);
+  /// `row(i)` for each row executes it by one of the members below, or leaves it. `keys[i]`, and `words(i)` of the item that row i writes.
+  template <class Keys, class WordsOf, class Row>
+  void run(const Keys& keys, std::size_t size, const WordsOf& words, const Row& row) {
+    for (std::size_t first = 0; first < size; first += kInFlight) {
+      if (first % kLookedUp == 0) parts_.look_up(keys, first, std::min(kLookedUp, size - first));
+      const std::size_t some = std::min(kInFlight, size - first);
+      parts_.fetch(keys, first, some, words);
+      for (std::size_t i = 0; i < some; ++i) {
+        key_ = &parts_.begin_row(i);
+        row(first + i);
+      }
+    }
   }
   /// `copy` as in `Engine::read`.
   template <class Copy>
-  bool read(std::size_t row, const Copy& copy) {
-    const Cell found = find(parts_, parts_.key(row), parts_.begun(), parts_.fetched(row), copy);
+  bool read(const Copy& copy) {
+    const Cell found = parts_.find_row(copy);
     if (!found.none()) engine_.cells_.mark(found.location);
     return !found.none();
   }
-  Change set(std::size_t row, const Content& content, Condition condition, std::uint64_t cas) {
-    return engine_.set(parts_, parts_.key(row), content, condition, cas);
+  Change set(const Content& content, Condition condition, std::uint64_t cas) {
+    return engine_.set(parts_, *key_, content, condition, cas);
+  }
+  Change erase() { return store::erase(parts_, *key_); }
+  /// As `Engine::change`.
+  Change change(const Ask& ask, std::uint64_t& number) { return engine_.change(parts_, *key_, ask, number); }
+  /// Of the item that a change writes.
+  static std::uint64_t words_of(const Ask& ask) {
+    if (ask.kind == Ask::Kind::count) return counted_words(ask.content.key_bytes);
+    return ask.kind == Ask::Kind::set ? ask.content.header().words() : kNoCell;
   }
 
  private:
+  static constexpr std::size_t kLookedUp = std::size_t{1}
+                                           << 15;  ///< rows for which an index with batches only is searched at once
   Engine& engine_;
   BatchParts parts_;
+  const Key* key_ = nullptr;
 };
 
 /// What a look at the item says that the index named: `again` if it is another key's, or an older state.
@@ -68,7 +85,6 @@ class Engine::Lookup {
   void look_up(Engine& engine, const Keys& keys, std::size_t size) {
     take_rows(engine, keys, size);
     engine.index_.search(hashes_, locations_);
-    share<cuckoo::Location>(hashes_, locations_);
   }
   /// The same in two steps, between which the caller does other things. Nothing else is called between them.
   template <class Keys>
@@ -77,10 +93,7 @@ class Engine::Lookup {
     take_rows(engine, keys, size);
     searching_->begin(hashes_);
   }
-  void finish() {
-    searching_->finish(locations_);
-    share<cuckoo::Location>(hashes_, locations_);
-  }
+  void finish() { searching_->finish(locations_); }
   /// Fetches memory of rows that `read` needs next, when it is at `row`.
   void fetch(std::size_t row) const {
     if (row + kInFlight / 2 >= locations_.size()) return;
@@ -109,19 +122,30 @@ class Engine::Lookup {
   void take_rows(Engine& engine, const Keys& keys, std::size_t size) {
     engine_ = &engine;
     begun_ = engine.counters_.moment();
+    is_batched_ = engine.index_.is_batched();
+    since_ = engine.index_.moment();
     hashes_.resize(size);
     locations_.resize(size);
     for (std::size_t i = 0; i < size; ++i) hashes_[i] = engine.key_of(keys[i]).hash;
   }
   template <class Copy>
   Look look(std::size_t row, std::span<const std::byte> key, const Copy& copy) {
-    if (locations_[row] == cuckoo::kNone) return Look::absent;
+    const Key its{key.data(), static_cast<std::uint16_t>(key.size()), hashes_[row]};
+    cuckoo::DeferredIndex::Revised now{locations_[row], true};
+    if (is_batched_) now = engine_->index_.revise(its.hash, now.location, since_);
+    if (!now.is_certain) return Look::again;
+    if (now.location == cuckoo::kNone) return Look::absent;
     Parts parts(*engine_);
     Moment begun = parts.time();
     begun.newest = begun_.newest;
-    const Cell found = engine_->cells_.at({locations_[row]});
-    const Key its{key.data(), static_cast<std::uint16_t>(key.size()), hashes_[row]};
-    if (found.none() || ask(parts, its, found, begun, copy) != Answer::item) return Look::again;
+    const auto is_in = [&](const Cell& cell) {
+      return !cell.none() && ask(parts, its, cell, begun, copy) == Answer::item;
+    };
+    Cell found = engine_->cells_.at({now.location});
+    if (!is_in(found)) {
+      found = parts.latest(its);
+      if (!is_in(found)) return Look::again;
+    }
     engine_->cells_.mark(found.location);
     return Look::found;
   }
@@ -146,7 +170,6 @@ class Engine::Lookup {
     for (const std::uint32_t row : left_) left_hashes_.push_back(hashes_[row]);
     lists_.resize(left_.size());
     engine_->index_.candidates(left_hashes_, lists_);
-    share<cuckoo::Candidates>(left_hashes_, lists_);
     again_.begin_alone();
     for (std::size_t i = 0; i < left_.size(); ++i) {
       const std::uint32_t row = left_[i];
@@ -162,30 +185,15 @@ class Engine::Lookup {
       });
     }
   }
-  /// An index that has batches only answers rows in any order: a later row of a key must not get an older answer than an earlier one.
-  template <class Answer>
-  void share(std::span<const cuckoo::Hash> hashes, std::span<Answer> answers) {
-    if (!engine_->index_.is_batched()) return;
-    first_.assign(std::bit_ceil(2 * hashes.size() + 1), kNoRow);
-    for (std::uint32_t row = 0; row < hashes.size(); ++row) {
-      std::size_t at = hashes[row] % first_.size();
-      while (first_[at] != kNoRow && hashes[first_[at]] != hashes[row]) {  // ends: half of the places are free
-        at = (at + 1) % first_.size();
-      }
-      if (first_[at] == kNoRow) first_[at] = row;
-      if (first_[at] != row) answers[row] = answers[first_[at]];
-    }
-  }
-
-  static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
   Engine* engine_ = nullptr;
   Moment begun_;
+  bool is_batched_ = false;  ///< the index was, when it was searched
+  std::uint64_t since_ = 0;  ///< by its count
   std::optional<EngineIndex::Searching> searching_;
   LookedAgain again_;
   std::vector<std::uint32_t> left_;  ///< rows that must be looked up again
   std::vector<cuckoo::Hash> left_hashes_;
   std::vector<cuckoo::Candidates> lists_;  ///< of these
-  std::vector<std::uint32_t> first_;       ///< by hash: the first row that has it
   std::vector<cuckoo::Hash> hashes_;
   std::vector<cuckoo::Location> locations_;
 };

@@ -31,11 +31,14 @@ class Engine::Parts {
     // A file that another process cut off reads as zeros, which look like cells that change for ever.
     const bool tests = ++looks_ % kLooksBetweenTests == 0;
     if (tests && engine_.options_.require_whole) engine_.options_.require_whole();
+    // Entries of other keys with this signature that wait to be replaced lead to free cells, which look the same.
+    if (looks_ % kLooksBetweenFlushes == 0) engine_.index_.flush();
     Candidates found;
     for (bool stale = true; stale;) {  // ends: a location without a piece was replaced since the index was read
       cuckoo::Candidates list;
       engine_.index_.candidates({&key.hash, 1}, {&list, 1});
       stale = !cells_of(list, found);
+      if (stale) engine_.index_.flush();
     }
     if (tests) require_chunks(key, found);
     return found;
@@ -50,7 +53,17 @@ class Engine::Parts {
     return true;
   }
   unsigned looks() const { return looks_; }  ///< calls of `candidates`
+  /// Of an index whose changes wait in host memory, and of none other: where the last one put the item.
+  Cell latest(const Key& key) const {
+    const cuckoo::Location location = engine_.index_.revise(key.hash, cuckoo::kNone, 0).location;
+    return location == cuckoo::kNone ? Cell{} : engine_.cells_.at({location});
+  }
+  Guess guess(const Key& key) const { return {latest(key), false}; }
   bool names(const Key& key, Location location) {
+    using Names = cuckoo::DeferredIndex::Names;
+    if (const Names known = engine_.index_.names(key.hash, location.word); known != Names::unknown) {
+      return known == Names::yes;
+    }
     cuckoo::Candidates list;
     engine_.index_.candidates({&key.hash, 1}, {&list, 1});
     for (unsigned i = 0; i < list.size; ++i) {
@@ -101,7 +114,7 @@ class Engine::Parts {
     }
   }
 
-  static constexpr unsigned kLooksBetweenTests = 1024;
+  static constexpr unsigned kLooksBetweenTests = 1024, kLooksBetweenFlushes = 16;
   Engine& engine_;
   unsigned looks_ = 0;
 };
@@ -137,6 +150,10 @@ inline Content content_like(const Current& old, const Key& key, const std::byte*
 
 /// A decimal number below 2^64.
 using Digits = std::array<char, 20>;
+/// Of an item that has one.
+inline std::uint64_t counted_words(std::uint16_t key_bytes) {
+  return Header{0, Digits().size(), key_bytes, false, 0}.words();
+}
 
 /// What becomes of a key whose value, a number, is changed. `result` becomes the new one.
 struct Engine::Counting {
@@ -197,6 +214,26 @@ Change Engine::set(P& parts, const Key& key, const Content& content, Condition c
   if (8 * words <= mapped_.heap.slab_bytes()) return put(parts, key, words, decide);
   const NewItem item = begin_item(parts, content);
   return item.cell.none() ? Change::no_space : put(parts, key, item, decide);
+}
+
+template <class P>
+Change Engine::change(P& parts, const Key& key, const Ask& ask, std::uint64_t& number) {
+  switch (ask.kind) {
+    case Ask::Kind::count: {
+      Digits digits;
+      const Counting decide{*this, key, ask.number, ask.subtracts, number, digits};
+      return put(parts, key, counted_words(key.bytes), decide);
+    }
+    case Ask::Kind::erase:
+      return store::erase(parts, key, [&](const Current& old) { return ask.cas == 0 || old.cas(memory_) == ask.cas; });
+    case Ask::Kind::touch: return store::touch(parts, key, ask.number);
+    case Ask::Kind::mark_stale:
+      return change_state(parts, key, [&](const Current& old) {
+        return old.state.stale().with_expiry(ask.number != 0 ? ask.number : old.state.expiry());
+      });
+    case Ask::Kind::set: break;
+  }
+  return set(parts, key, ask.content, ask.condition, ask.cas);
 }
 
 template <class Copy>

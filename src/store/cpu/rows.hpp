@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "store/cpu/group.hpp"
-#include "store/cpu/together.hpp"
 
 namespace holdfast::store::cpu {
 
@@ -26,46 +25,16 @@ template <class Copy, class End>
   }
 }
 
-template <class ContentOf, class End>
-[[gnu::noinline]] void Engine::set_together(const ByteRows& keys, const ContentOf& content, Condition condition,
-                                            const End& end) {
-  const auto ask = [&](std::size_t row) {
-    Ask its;
-    its.content = content(row);
-    its.condition = condition;
-    return its;
-  };
-  Together(*this).run(keys.size, ask, [&](std::size_t row, Change change, std::uint64_t) { end(row, change); });
-}
-
-template <class End>
-[[gnu::noinline]] void Engine::erase_together(const ByteRows& keys, const End& end) {
-  const auto ask = [&](std::size_t row) {
-    Ask its;
-    its.kind = Ask::Kind::erase;
-    its.content.key = keys[row].data();
-    its.content.key_bytes = static_cast<std::uint16_t>(keys[row].size());
-    return its;
-  };
-  Together(*this).run(keys.size, ask, [&](std::size_t row, Change change, std::uint64_t) { end(row, change); });
-}
-
 template <class Copy, class End>
 void Engine::read(const ByteRows& keys, const Copy& copy, const End& end) {
   if (index_.is_batched()) return read_looked_up(keys, copy, end);
-  BatchParts parts(*this);
-  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
-    const std::size_t size = std::min(kInFlight, keys.size - first);
-    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
-    for (std::size_t i = 0; i < size; ++i) {
-      const Cell found = find(parts, parts.key(i), parts.begun(), parts.fetched(i),
-                              [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
-                                return copy(first + i, header, state, sequence, cell);
-                              });
-      if (!found.none()) cells_.mark(found.location);
-      end(first + i, !found.none());
-    }
-  }
+  Group group(*this);
+  const auto none = [](std::size_t) { return Group::kNoCell; };
+  group.run(keys, keys.size, none, [&](std::size_t row) {
+    end(row, group.read([&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+      return copy(row, header, state, sequence, cell);
+    }));
+  });
 }
 
 template <class Copy, class Keep, class Restart>
@@ -84,31 +53,25 @@ void Engine::read_candidates(const ByteRows& keys, const Copy& copy, const Keep&
         cells_.mark(read);
         keep(first + i);
       };
-      find_candidates(parts, parts.key(i), parts.begun(), parts.fetched(i), note, kept, [&] { restart(first + i); });
+      const Key& key = parts.begin_row(i);
+      find_candidates(parts, key, parts.begun(), parts.fetched(), note, kept, [&] { restart(first + i); });
     }
   }
 }
 
 template <class ContentOf, class End>
 void Engine::set(const ByteRows& keys, const ContentOf& content, Condition condition, const End& end) {
-  if (index_.is_batched()) return set_together(keys, content, condition, end);
-  BatchParts parts(*this);
-  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
-    const std::size_t size = std::min(kInFlight, keys.size - first);
-    parts.fetch(keys, first, size, [&](std::size_t row) { return content(row).header().words(); });
-    for (std::size_t i = 0; i < size; ++i) end(first + i, set(parts, parts.key(i), content(first + i), condition, 0));
-  }
+  Group group(*this);
+  group.run(
+      keys, keys.size, [&](std::size_t row) { return content(row).header().words(); },
+      [&](std::size_t row) { end(row, group.set(content(row), condition, 0)); });
 }
 
 template <class End>
 void Engine::erase(const ByteRows& keys, const End& end) {
-  if (index_.is_batched()) return erase_together(keys, end);
-  BatchParts parts(*this);
-  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
-    const std::size_t size = std::min(kInFlight, keys.size - first);
-    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
-    for (std::size_t i = 0; i < size; ++i) end(first + i, store::erase(parts, parts.key(i)));
-  }
+  Group group(*this);
+  const auto none = [](std::size_t) { return Group::kNoCell; };
+  group.run(keys, keys.size, none, [&](std::size_t row) { end(row, group.erase()); });
 }
 
 }  // namespace holdfast::store::cpu

@@ -119,34 +119,27 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     Runner runner(world_);
     const std::vector<Operation>& operations = scenario_.callers[caller];
     while (at_[caller] < operations.size()) {
-      const unsigned size = together(caller);
+      const unsigned at = at_[caller];
+      const Operation& operation = operations[at];
+      if (operation.is_looked_up && (at == 0 || !operations[at - 1].is_looked_up)) {
+        runner.look_up(std::span(operations).subspan(at));
+      }
       oracle::State read = kAbsent;
-      std::array<Change, kMostKeys> changes{};
-      if (size == 1) {
-        changes[0] = runner.run(operations[at_[caller]], read);
-      } else {
-        runner.run_together(std::span(operations).subspan(at_[caller], size), changes);
-      }
-      for (unsigned i = 0; i < size; ++i) {
-        oracle::Operation& asked = history_.operations[first_[caller] + at_[caller]];
-        asked.status = status_of(operations[at_[caller]].op, changes.at(i));
-        asked.read = read;
-        asked.answered = true;
-        ++at_[caller];
-      }
+      oracle::Operation& asked = history_.operations[first_[caller] + at];
+      asked.status = status_of(operation.op, runner.run(operation, read));
+      asked.read = read;
+      asked.answered = true;
+      ++at_[caller];
       world_.forget_seen(caller);
     }
   }
   void begin(unsigned caller) override {
     if (at_[caller] == scenario_.callers[caller].size()) return;
-    const unsigned first = first_[caller] + at_[caller];
-    if (history_.operations[first].invoked) return;
-    for (unsigned i = first; i < first + together(caller); ++i) {
-      oracle::Operation& asked = history_.operations[i];
-      asked.invoked = true;
-      for (std::size_t j = 0; j < history_.operations.size(); ++j) {
-        if (history_.operations[j].answered) asked.earlier |= 1u << j;
-      }
+    oracle::Operation& asked = history_.operations[first_[caller] + at_[caller]];
+    if (asked.invoked) return;
+    asked.invoked = true;
+    for (std::size_t j = 0; j < history_.operations.size(); ++j) {
+      if (history_.operations[j].answered) asked.earlier |= 1u << j;
     }
   }
   void before() override { access(); }
@@ -172,12 +165,6 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
   proof::CrashCounts counts;
 
  private:
-  /// How many operations the caller makes together next.
-  unsigned together(unsigned caller) const {
-    unsigned size = 1;
-    while (scenario_.callers[caller][at_[caller] + size - 1].with_next) ++size;  // ends: the last one is with none
-    return size;
-  }
   void set_up() {
     World& world = world_;
     for (unsigned k = 0; k < scenario_.shape.keys; ++k) begin_.keys.push_back(k);

@@ -35,8 +35,8 @@ struct Operation {
   unsigned number = 0;  ///< what its value is made of; of `touch` and `get_and_touch`, the expiry
   unsigned words = 1;   ///< of the value: up to 3 fit into one line
   unsigned expiry = 0;
-  bool with_next =
-      false;  ///< `set`, `add`, `erase` and `touch`: made together with the next one, of the same key or a larger one
+  bool is_looked_up =
+      false;  ///< what the index names for its key is looked up before the first of such operations in a row
 };
 
 /// `setup` is durable before the callers begin; each does its operations one after another.

@@ -57,6 +57,7 @@ class Runner {
   explicit Runner(World& world) : world_(world), parts_(world) {}
 
   Change run(const Operation& operation, oracle::State& read) {
+    parts_.guess_from_look_up(operation.is_looked_up);
     const KeyBytes key{operation.key};
     switch (operation.op) {
       case Op::set_large: return set_large(operation);
@@ -77,45 +78,13 @@ class Runner {
     return read == kAbsent ? Change::not_found : Change::touched;
   }
 
-  /// Makes changes of several keys together.
-  void run_together(std::span<const Operation> operations, std::span<Change> changes) {
-    std::array<Row, kMostKeys> rows;
-    std::array<KeyBytes, kMostKeys> keys;
-    std::array<std::array<std::uint64_t, kMostValueWords>, kMostKeys> values;
-    std::array<std::size_t, kMostKeys> rows_of;  // the operation of each row
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      const Operation& operation = operations[i];
-      Row& row = rows[count];
-      keys[count] = {operation.key};
-      row.key = keys[count].key();
-      row.role = operation.op == Op::erase ? Role::erases : operation.op == Op::touch ? Role::states : Role::puts;
-      if (row.role == Role::puts) {
-        row.draft.item.cell = parts_.take(content_of(operation, row.key, values[count].data()).header().words());
-        if (row.draft.item.cell.none()) {
-          changes[i] = Change::no_space;
-          continue;
-        }
-        vacate(parts_.memory(), row.draft.item.cell.words);
-      }
-      row.follows = count != 0 && operations[rows_of[count - 1]].key == operation.key;
-      rows_of[count++] = i;
+  /// What the index names for the keys of operations, up to the first that is not to be looked up.
+  void look_up(std::span<const Operation> operations) {
+    for (const Operation& operation : operations) {
+      if (!operation.is_looked_up) return;
+      const KeyBytes key{operation.key};
+      parts_.look_up(key.key());
     }
-    const auto decide = [&](std::size_t at, const Current& old, Content& next) {
-      const Operation& operation = operations[rows_of[at]];
-      Row& row = rows[at];
-      if (row.role == Role::erases) return old.is_there() ? Change::erased : Change::not_found;
-      if (row.role == Role::states) {
-        row.state = old.state.with_expiry(operation.number);
-        return old.is_there() ? Change::touched : Change::not_found;
-      }
-      if (operation.op == Op::add && old.is_there()) return Change::exists;
-      for (unsigned i = 0; i < operation.words; ++i) values[at][i] = value_word(operation.number, i);
-      next = content_of(operation, row.key, values[at].data());
-      return old.is_there() ? Change::replaced : Change::inserted;
-    };
-    change_together(parts_, std::span(rows).first(count), decide);
-    for (std::size_t at = 0; at < count; ++at) changes[rows_of[at]] = rows[at].draft.change;
   }
 
   /// Copies an item, for `find`: `found` becomes its state.

@@ -147,24 +147,15 @@ void ModelParts::remove(Key key, Location location) {
   entry = -1;
 }
 
-/// A batch of the index is not one access: what other callers change may come in between. It names one candidate.
-void ModelParts::look_up(std::span<Row> rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].follows) continue;
-    Candidates& named = looked_up_.at(i) = candidates(rows[i].key);
-    named.size = std::min(named.size, 1u);
-  }
+void ModelParts::look_up(Key key) {
+  const Candidates named = candidates(key);
+  looked_up_.at(number_of(key)) = named.size == 0 ? Location{} : named.cells[0].location;
 }
 
-void ModelParts::exchange(std::span<Row> rows) {
-  for (Row& row : rows) {
-    if (!row.exchanges()) continue;
-    if (row.to.none()) {
-      remove(row.key, row.from);
-    } else {
-      row.is_named = exchange(row.key, row.from, row.to);
-    }
-  }
+Guess ModelParts::guess(Key key) {
+  if (!guesses_) return {};
+  const Location found = looked_up_.at(number_of(key));
+  return found.none() ? Guess{{}, candidates(key).size == 0} : Guess{at(found), false};
 }
 
 Cell ModelParts::take_free(unsigned size_class) {

@@ -10,8 +10,8 @@
 
 #include "heap/slab.hpp"
 #include "proof/world.hpp"
+#include "store/protocol/search.hpp"
 #include "store/protocol/time.hpp"
-#include "store/protocol/together.hpp"
 
 namespace holdfast::store::model {
 
@@ -119,10 +119,11 @@ class ModelParts {
   bool names(Key key, Location location);
   bool exchange(Key key, Location old, Location next);
   void remove(Key key, Location location);
-  static std::uint64_t claim_order(Key key) { return number_of(key); }
-  void look_up(std::span<Row> rows);
-  const Candidates& looked_up(std::size_t row) const { return looked_up_.at(row); }
-  void exchange(std::span<Row> rows);
+  /// What the index names now is what `guess` answers later, while it may.
+  void look_up(Key key);
+  void guess_from_look_up(bool may) { guesses_ = may; }
+  Guess guess(Key key);
+  static Cell latest(const Key&) { return {}; }
   Cell take(std::uint64_t words);
   void give(const Cell& cell);
   Cell take_damaged(Key key);
@@ -160,9 +161,10 @@ class ModelParts {
 
   World& world_;
   ModelMemory memory_;
-  std::array<Candidates, kMostKeys> looked_up_;
+  bool guesses_ = false;
+  std::array<Location, kMostKeys> looked_up_;
 };
 
-static_assert(PartsTogether<ModelParts>);
+static_assert(Parts<ModelParts>);
 
 }  // namespace holdfast::store::model

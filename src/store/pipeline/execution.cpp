@@ -27,6 +27,7 @@ Content content_of(const StoreRequest& request) {
   return holdfast::content_of(bytes_of(request.key), bytes_of(request.value), request.item);
 }
 
+/// Of a change that is no `append` or `prepend`.
 cpu::Ask ask_of(const StoreRequest& request) {
   using Kind = cpu::Ask::Kind;
   cpu::Ask ask;
@@ -35,9 +36,6 @@ cpu::Ask ask_of(const StoreRequest& request) {
   ask.cas = ask.number = request.number;
   ask.subtracts = request.op == StoreOp::decrement;
   switch (request.op) {
-    case StoreOp::get: ask.kind = Kind::read; break;
-    case StoreOp::append:
-    case StoreOp::prepend: ask.kind = Kind::single; break;
     case StoreOp::increment:
     case StoreOp::decrement: ask.kind = Kind::count; break;
     case StoreOp::erase: ask.kind = Kind::erase; break;
@@ -119,24 +117,16 @@ void Execution::fail(std::span<const Item> items, bool reads_too) {
 }
 
 void Execution::execute(Engine& engine, std::span<const Item> items) {
-  if (engine.index().is_batched()) return execute_together(engine, items);
   Engine::Group group(engine);
-  while (!items.empty()) {
-    const auto some = items.first(std::min(items.size(), Engine::Group::kMost));
-    group.fetch(Keys{some}, some.size(), [&](std::size_t i) {
-      const StoreRequest& request = request_of(some[i]);
-      return writes_item(request.op) ? content_of(request).header().words() : Engine::Group::kNoCell;
-    });
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      if (some[i].batch->error_) continue;
-      if (reads(some[i])) {
-        read(engine, some[i], [&](const auto& copy) { return group.read(i, copy) ? Look::found : Look::absent; });
-      } else {
-        change(engine, group, i, some[i]);
-      }
-    }
-    items = items.subspan(some.size());
-  }
+  const auto words = [&](std::size_t i) {
+    const StoreRequest& request = request_of(items[i]);
+    return writes_item(request.op) ? content_of(request).header().words() : Engine::Group::kNoCell;
+  };
+  group.run(Keys{items}, items.size(), words, [&](std::size_t i) {
+    if (items[i].batch->error_) return;
+    if (!reads(items[i])) return change(engine, group, items[i]);
+    read(engine, items[i], [&](const auto& copy) { return group.read(copy) ? Look::found : Look::absent; });
+  });
 }
 
 void Execution::execute(Engine& engine, std::span<const Item> items, Engine::Lookup& lookup) {
@@ -144,28 +134,6 @@ void Execution::execute(Engine& engine, std::span<const Item> items, Engine::Loo
   lookup.run(Keys{items}, looked_again_, [&](std::size_t i, const auto& look) {
     return items[i].batch->error_ ? Look::absent : read(engine, items[i], look);
   });
-}
-
-/// By an index that answers large batches.
-void Execution::execute_together(Engine& engine, std::span<const Item> items) {
-  std::vector<Item> open;
-  std::copy_if(items.begin(), items.end(), std::back_inserter(open),
-               [](const Item& item) { return !item.batch->error_; });
-  const auto answer = [&](std::size_t i, Change change, std::uint64_t number) {
-    StoreAnswer& its = open[i].batch->rows_[open[i].row].answer;
-    its.number = number;
-    its.status = status_of(change);
-    shows(*open[i].batch, newest(engine));
-  };
-  const auto single = [&](std::size_t i) {
-    const StoreRequest& request = request_of(open[i]);
-    const bool before = request.op == StoreOp::prepend;
-    const std::uint32_t most = shared_.store.options().max_value_bytes;
-    answer(i, engine.extend(bytes_of(request.key), bytes_of(request.value), before, most), 0);
-  };
-  Engine::Together(engine).run(
-      open.size(), [&](std::size_t i) { return ask_of(request_of(open[i])); }, answer,
-      [&](std::size_t i, const auto& look) { return read(engine, open[i], look); }, single);
 }
 
 /// `look(copy)` as in `Lookup::run`. An item that is looked up again has no answer yet.
@@ -191,23 +159,16 @@ Look Execution::read(Engine& engine, const Item& item, const LookAt& look) {
   return found;
 }
 
-void Execution::change(Engine& engine, Engine::Group& group, std::size_t at, const Item& item) {
+void Execution::change(Engine& engine, Engine::Group& group, const Item& item) {
   const StoreRequest& request = request_of(item);
   StoreAnswer& answer = item.batch->rows_[item.row].answer;
-  const auto key = bytes_of(request.key), value = bytes_of(request.value);
-  const std::uint32_t most = shared_.store.options().max_value_bytes;
-  Change change{};
-  switch (request.op) {
-    case StoreOp::append: change = engine.extend(key, value, false, most); break;
-    case StoreOp::prepend: change = engine.extend(key, value, true, most); break;
-    case StoreOp::increment: change = engine.add(key, request.number, false, answer.number); break;
-    case StoreOp::decrement: change = engine.add(key, request.number, true, answer.number); break;
-    case StoreOp::touch: change = engine.touch(key, request.item.expiry); break;
-    case StoreOp::mark_stale: change = engine.mark_stale(key, request.item.expiry); break;
-    case StoreOp::erase: change = engine.erase(key, request.number); break;
-    default: change = group.set(at, content_of(request), condition_of(request.op), request.number);
+  if (request.op == StoreOp::append || request.op == StoreOp::prepend) {
+    const std::uint32_t most = shared_.store.options().max_value_bytes;
+    const bool before = request.op == StoreOp::prepend;
+    answer.status = status_of(engine.extend(bytes_of(request.key), bytes_of(request.value), before, most));
+  } else {
+    answer.status = status_of(group.change(ask_of(request), answer.number));
   }
-  answer.status = status_of(change);
   shows(*item.batch, newest(engine));
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "store/cpu/together.hpp"
+#include "store/cpu/group.hpp"
 #include "store/pipeline/shared.hpp"
 
 namespace holdfast::store::pipeline {
@@ -41,10 +41,9 @@ class Execution {
   void fail(std::span<const Item> items, bool reads_too);
   void execute(cpu::Engine& engine, std::span<const Item> items);
   void execute(cpu::Engine& engine, std::span<const Item> items, cpu::Engine::Lookup& lookup);
-  void execute_together(cpu::Engine& engine, std::span<const Item> items);
   template <class LookAt>
   cpu::Look read(cpu::Engine& engine, const Item& item, const LookAt& look);
-  void change(cpu::Engine& engine, cpu::Engine::Group& group, std::size_t at, const Item& item);
+  void change(cpu::Engine& engine, cpu::Engine::Group& group, const Item& item);
   std::uint64_t newest(const cpu::Engine& engine) const;
   void shows(StoreBatch& batch, std::uint64_t number);
   void ended(const Item& item);

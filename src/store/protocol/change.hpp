@@ -72,10 +72,18 @@ HOLDFAST_BOTH bool find_current(P& parts, const Key& key, const Moment& moment, 
   return !again;
 }
 
-/// Under the claim: the item stays, though cells of other keys with its signature may change.
+/// Under the claim: the item stays, though cells of other keys with its signature may change. A live item of the key is the one that it has, wherever it
+/// was found.
 template <Parts P>
 HOLDFAST_BOTH Current current(P& parts, const Key& key) {
   Current found;
+  if (const Guess guess = parts.guess(key); guess.is_absent || !guess.cell.none()) {
+    const Moment moment = parts.time();
+    std::remove_cvref_t<decltype(parts.candidates(key))> its;
+    its.size = guess.is_absent ? 0 : 1;
+    its.cells[0] = guess.cell;
+    if (find_current(parts, key, moment, its, found) && (guess.is_absent || !found.cell.none())) return found;
+  }
   for (
       ;
       ;) {  // each round but the last follows a change of another key with this signature, or the end of the item's time
@@ -123,110 +131,63 @@ HOLDFAST_BOTH void own_chunks(P& parts, const NewItem& item, std::uint64_t seque
   }
 }
 
-/// A change that gives a key an item: what it has found and decided so far.
-struct Draft {
-  NewItem item;
-  Content content;
-  Current old;
-  Change change{};
-  std::uint64_t sequence = 0;
-};
-
-/// What a `put` does before the claim: nothing, unless the model leaves a step out.
-template <Parts P, class Decide>
-HOLDFAST_BOTH void begin_put(P& parts, const Key& key, Draft& draft, const Decide& decide) {
-  if (!parts.memory().keeps(Step::decide_under_claim)) draft.change = decide(current(parts, key), draft.content);
-  if (!parts.memory().keeps(Step::draw_under_claim)) draft.sequence = parts.draw();
-}
-
-/// The first part of a `put`, under the claim: the item is committed when it returns, and the index does not name it yet. `look()`: what the key
-/// has. False: `draft.change` is the answer, and the key has what it had.
-template <Parts P, class Look, class Decide>
-HOLDFAST_BOTH bool commit_put(P& parts, Draft& draft, const Look& look, const Decide& decide) {
-  auto& memory = parts.memory();
-  NewItem& item = draft.item;
-  for (bool again = true; again;) {  // ends: each round but the last meets a flush
-    draft.old = look();
-    if (memory.keeps(Step::decide_under_claim)) draft.change = decide(draft.old, draft.content);
-    if (!item.is_filled) item.header = draft.content.header();
-    if (draft.change != Change::inserted && draft.change != Change::replaced) return false;
-    if (item.header.words() > item.cell.size) {
-      draft.change = Change::larger;
-      return false;
-    }
-    if (memory.keeps(Step::draw_under_claim)) draft.sequence = parts.draw();
-    again = memory.keeps(Step::draw_again) && parts.flushed_since(draft.old.flushed);
-  }
-  if (!item.is_filled) {
-    fill(memory, item.cell.words, draft.content, item.header);
-    item.sum = sum_in(memory, item.cell.words, item.header);
-    item.expiry = draft.content.expiry;
-  }
-  own_chunks(parts, item, draft.sequence);
-  commit(memory, item.cell.words, item.header, item.sum, draft.sequence, item.expiry);
-  if (item.expiry != 0) parts.expires(item.cell.location, item.expiry);
-  return true;
-}
-
-/// The cells of an item that was not committed are free.
-template <Parts P>
-HOLDFAST_BOTH void give_uncommitted(P& parts, const NewItem& item) {
-  give_item(parts, item.cell, item.is_filled ? item.header : Header{});
-}
-
-/// The last part: the index names the committed item, unless it has no memory for the entry. `release()` ends the claim.
-template <Parts P, class Release>
-HOLDFAST_BOTH Change end_put(P& parts, const Draft& draft, bool is_named, const Release& release) {
-  auto& memory = parts.memory();
-  if (!is_named) {
-    if (memory.keeps(Step::kill_unnamed)) kill(memory, draft.item.cell.words);
-    release();
-    give_item(parts, draft.item.cell, draft.item.header);
-    return Change::no_space;
-  }
-  HOLDFAST_FAILPOINT(item_exchanged);
-  const Current& old = draft.old;
-  if (!old.cell.none() && memory.keeps(Step::kill_replaced)) kill(memory, old.cell.words);
-  release();
-  if (!old.cell.none()) give_item(parts, old.cell, old.header);
-  return draft.change;
-}
-
 /// Gives a key an item. `decide(current, content)` says, under the claim, what becomes of the key: `inserted` or `replaced` if it gets the
 /// new item; otherwise the answer, and nothing changes. It fills in `content`, whose key is `key`, unless the item is filled already. If the
 /// content needs a larger cell, `larger` is the answer. Unless the key gets the item, its cells are free afterwards.
 template <Parts P, class Decide>
-HOLDFAST_BOTH Change put(P& parts, const Key& key, Draft& draft, const Decide& decide) {
-  begin_put(parts, key, draft, decide);
+HOLDFAST_BOTH Change put(P& parts, const Key& key, NewItem item, const Decide& decide) {
+  auto& memory = parts.memory();
+  Content content;
+  Current old;
+  Change change{};
+  std::uint64_t sequence = 0;
+  if (!memory.keeps(Step::decide_under_claim)) change = decide(current(parts, key), content);
+  if (!memory.keeps(Step::draw_under_claim)) sequence = parts.draw();
   Claim<P> claim(parts, key);
-  if (!commit_put(
-          parts, draft, [&] { return current(parts, key); }, decide)) {
+  const auto refuse = [&](Change answer) {
     claim.end();
-    give_uncommitted(parts, draft.item);
-    return draft.change;
+    give_item(parts, item.cell, item.is_filled ? item.header : Header{});
+    return answer;
+  };
+  for (bool again = true; again;) {  // ends: each round but the last meets a flush
+    old = current(parts, key);
+    if (memory.keeps(Step::decide_under_claim)) change = decide(old, content);
+    if (!item.is_filled) item.header = content.header();
+    if (change != Change::inserted && change != Change::replaced) return refuse(change);
+    if (item.header.words() > item.cell.size) return refuse(Change::larger);
+    if (memory.keeps(Step::draw_under_claim)) sequence = parts.draw();
+    again = memory.keeps(Step::draw_again) && parts.flushed_since(old.flushed);
   }
-  const bool is_named = parts.exchange(key, draft.old.cell.location, draft.item.cell.location);
-  return end_put(parts, draft, is_named, [&] {
-    if (is_named) drop_damaged(parts, key);
+  if (!item.is_filled) {
+    fill(memory, item.cell.words, content, item.header);
+    item.sum = sum_in(memory, item.cell.words, item.header);
+    item.expiry = content.expiry;
+  }
+  own_chunks(parts, item, sequence);
+  commit(memory, item.cell.words, item.header, item.sum, sequence, item.expiry);
+  if (item.expiry != 0) parts.expires(item.cell.location, item.expiry);
+  if (!parts.exchange(key, old.cell.location, item.cell.location)) {
+    if (memory.keeps(Step::kill_unnamed)) kill(memory, item.cell.words);
     claim.end();
-  });
-}
-
-template <Parts P, class Decide>
-HOLDFAST_BOTH Change put(P& parts, const Key& key, const NewItem& item, const Decide& decide) {
-  Draft draft;
-  draft.item = item;
-  return put(parts, key, draft, decide);
+    give_item(parts, item.cell, item.header);
+    return Change::no_space;
+  }
+  HOLDFAST_FAILPOINT(item_exchanged);
+  if (!old.cell.none() && memory.keeps(Step::kill_replaced)) kill(memory, old.cell.words);
+  drop_damaged(parts, key);
+  claim.end();
+  if (!old.cell.none()) give_item(parts, old.cell, old.header);
+  return change;
 }
 
 /// The same, of one cell of `words` words, which is taken first: no_space. Where the content depends on what the key has, `words` is a guess.
 template <Parts P, class Decide>
 HOLDFAST_BOTH Change put(P& parts, const Key& key, std::uint64_t words, const Decide& decide) {
-  Draft draft;
-  draft.item.cell = parts.take(words);
-  if (draft.item.cell.none()) return Change::no_space;
-  vacate(parts.memory(), draft.item.cell.words);
-  return put(parts, key, draft, decide);
+  NewItem item;
+  item.cell = parts.take(words);
+  if (item.cell.none()) return Change::no_space;
+  vacate(parts.memory(), item.cell.words);
+  return put(parts, key, item, decide);
 }
 
 /// Takes the cells of a new item and writes its header and its key. `content.value` is not read: the caller writes the value next, and then

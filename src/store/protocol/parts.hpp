@@ -28,6 +28,12 @@ struct Moment {
   }
 };
 
+/// What may be known of a key before the index is asked, where that takes long.
+struct Guess {
+  Cell cell;               ///< where its item may be; none: nothing is known
+  bool is_absent = false;  ///< the index names nothing for the key
+};
+
 /// What one change uses. All of it is volatile but what `memory()` stores into cells.
 template <class P>
 concept Parts = requires(P parts, Key key, Cell cell, Location location, std::uint64_t words) {
@@ -39,6 +45,8 @@ concept Parts = requires(P parts, Key key, Cell cell, Location location, std::ui
   /// The cells that the index names for keys with this key's signature: `size`, and `cells[i]`. One that it names throughout is among them.
   { parts.candidates(key).size } -> std::convertible_to<unsigned>;
   { parts.candidates(key).cells[0] } -> std::convertible_to<Cell>;
+  { parts.guess(key) } -> std::convertible_to<Guess>;  ///< under the claim; `is_absent`, if so, is of this moment
+  { parts.latest(key) } -> std::convertible_to<Cell>;  ///< that of a change which the index may not have yet, or none
   { parts.names(key, location) } -> std::convertible_to<bool>;  ///< the index names it for this signature
   /// The index names `cell` for the key, instead of `old` unless that is none. Under the claim. False: it has no memory for the entry.
   { parts.exchange(key, location, location) } -> std::convertible_to<bool>;

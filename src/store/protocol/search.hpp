@@ -48,6 +48,8 @@ HOLDFAST_BOTH Cell find(P& parts, const Key& key, Moment begun, Candidates candi
       again = again || answer == Answer::look_again;
     }
     if (!again) return {};
+    const Cell latest = parts.latest(key);
+    if (!latest.none() && ask(parts, key, latest, parts.time(), copy) == Answer::item) return latest;
     begun = parts.moment();
     candidates = parts.candidates(key);
   }

@@ -20,8 +20,6 @@ enum class Step : std::uint8_t {
   draw_again,            ///< a change that meets a flush decides again, and draws a number that the flush does not kill
   decide_under_claim,    ///< whether a key has an item is looked up when no other change of the key runs
   claim_evicted,         ///< an eviction claims the key: no other change of it runs
-  hold_claims,           ///< of changes made together, each claim is held until the index has made all exchanges
-  kill_named_last,       ///< an erase behind other changes kills the item that the index names after the newer one
   kill_unnamed,          ///< a committed item for which the index has no memory is dead before the change says so
   flush_kill,            ///< a dead item's state is written back
   fence_after_kill,      ///< and durable before its cell is free and the change ends
