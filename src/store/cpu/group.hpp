@@ -77,6 +77,9 @@ class LookedAgain {
   std::array<std::uint32_t, 4096> last_{};  ///< batch
 };
 
+inline constexpr std::uint64_t kLinesAhead =
+    4;  ///< of an item that are fetched; the processor fetches those that follow
+
 /// Reads whose locations the index gives as one batch, any time before they are executed. For one thread at a time.
 class Engine::Lookup {
  public:
@@ -100,8 +103,9 @@ class Engine::Lookup {
     const cuckoo::Location location = locations_[row + kInFlight / 2];
     const Cell cell = location == cuckoo::kNone ? Cell{} : engine_->cells_.at({location});
     if (cell.none()) return;
-    __builtin_prefetch(cell.words);
-    if (cell.size > 8) __builtin_prefetch(cell.words + 8);
+    for (std::uint64_t at = 0; at < std::min<std::uint64_t>(cell.size, 8 * kLinesAhead); at += 8) {
+      __builtin_prefetch(cell.words + at);
+    }
   }
   /// Executes the rows: `read(row, look)` calls `look(copy)` once, with `copy` as in `Engine::read`, and returns what that returned. Rows whose item
   /// has changed since the look-up are looked up again, together, and read again; those of one key are answered in their order.
