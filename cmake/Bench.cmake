@@ -90,10 +90,10 @@ if(CLI11_FOUND AND nlohmann_json_FOUND)
 endif()
 
 if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
-  file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp" "${bench}/dramhit/originals/*.cpp")
+  file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp" "${bench}/dramhit/bare/*.cpp" "${bench}/dramhit/originals/*.cpp")
   holdfast_bench_program(dramhit holdfast ${dramhit_bench} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"
     "${bench}/peers/peers_flat.cpp")
-  set_source_files_properties("${bench}/dramhit/folklore_avx512.cpp" PROPERTIES COMPILE_OPTIONS
+  set_source_files_properties("${bench}/dramhit/folklore_avx512.cpp" "${bench}/dramhit/bare/loops_avx512.cpp" PROPERTIES COMPILE_OPTIONS
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512cd;-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")
   file(GLOB folklore CONFIGURE_DEPENDS "${bench}/dramhit/folklore*.cpp")  # `dramhit` is another namespace there
   set_source_files_properties(${folklore} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
