@@ -47,7 +47,8 @@ HOLDFAST_BOTH Cell find(P& parts, const Key& key, Moment begun, Candidates candi
       if (answer == Answer::item) return candidates.cells[i];
       again = again || answer == Answer::look_again;
     }
-    if (!again) return {};
+    if (!again) [[likely]]
+      return {};
     const Cell latest = parts.latest(key);
     if (!latest.none() && ask(parts, key, latest, parts.time(), copy) == Answer::item) return latest;
     begun = parts.moment();
