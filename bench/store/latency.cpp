@@ -12,8 +12,7 @@
 namespace holdfast::bench::store {
 namespace {
 
-constexpr std::size_t kFlights = 64;  ///< of a caller that are under way at most; later ones wait, and that counts
-constexpr std::size_t kLooked = 8;    ///< requests of a batch whose wait is noted
+constexpr std::size_t kLooked = 8;          ///< requests of a batch whose wait is noted
 constexpr std::size_t kDistinct = 1 << 16;  ///< requests of a caller, before they repeat
 constexpr unsigned kPartsOfCycle = 4;
 
@@ -22,6 +21,8 @@ struct Pace {
   double million_per_second;  ///< of all callers
   double interval_us;
 
+  /// Batches of a caller that are under way at most; later ones wait, and that counts. Few, so that they stay in the core's cache.
+  std::size_t flights() const { return mode == StoreMode::staged ? 8 * kPartsOfCycle : 1; }
   std::size_t rows(unsigned callers) const {
     const double in_interval = million_per_second / callers * interval_us;
     return static_cast<std::size_t>(
@@ -32,24 +33,24 @@ struct Pace {
 /// Requests of one caller, in batches, each submitted when its last one has arrived.
 class OpenLoop {
  public:
-  OpenLoop(const DataSet& set, const std::vector<Wanted>& wanted, std::size_t rows, double row_us)
+  OpenLoop(const DataSet& set, const std::vector<Wanted>& wanted, std::size_t rows, double row_us, std::size_t flights)
       : wanted_(wanted), rows_(rows), row_us_(row_us) {
-    for (std::size_t i = 0; i < kFlights; ++i) flights_.push_back(std::make_unique<Flight>(set, rows));
+    for (std::size_t i = 0; i < flights; ++i) flights_.push_back(std::make_unique<Flight>(set, rows));
   }
 
   void run(StoreCaller& caller, Clock::time_point start, std::uint64_t batches) {
     const std::size_t slices = wanted_.size() / rows_;
     waits_us_.reserve(batches * kLooked);
     for (std::uint64_t i = 0; i < batches; ++i) {
-      Flight& next = *flights_[i % kFlights];
-      if (i >= kFlights) end(caller, next);
+      Flight& next = *flights_[i % flights_.size()];
+      if (i >= flights_.size()) end(caller, next);
       next.put(std::span(wanted_).subspan(i % slices * rows_, rows_));
       next.begun = start + to_clock(static_cast<double>((i + 1) * rows_) * row_us_);
       while (Clock::now() < next.begun) caller.poll();
       caller.submit(next.batch);
     }
-    for (std::uint64_t i = batches - std::min<std::uint64_t>(batches, kFlights); i < batches; ++i) {
-      end(caller, *flights_[i % kFlights]);
+    for (std::uint64_t i = batches - std::min<std::uint64_t>(batches, flights_.size()); i < batches; ++i) {
+      end(caller, *flights_[i % flights_.size()]);
     }
   }
   const std::vector<double>& waits_us() const { return waits_us_; }
@@ -93,7 +94,7 @@ void measure(const Setup& setup, const DataSet& set, const Pace& pace, const std
       {.mode = pace.mode, .callers = setup.threads, .cycle_us = pace.mode == StoreMode::staged ? pace.interval_us : 0});
   std::vector<std::unique_ptr<OpenLoop>> loops;
   for (unsigned i = 0; i < setup.threads; ++i) {
-    loops.push_back(std::make_unique<OpenLoop>(set, wanted[i], rows, row_us));
+    loops.push_back(std::make_unique<OpenLoop>(set, wanted[i], rows, row_us, pace.flights()));
   }
   const Clock::time_point start = Clock::now() + std::chrono::milliseconds(2);
   together(setup.threads, [&](unsigned thread) {
