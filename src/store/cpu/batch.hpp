@@ -47,6 +47,7 @@ class Engine::BatchParts : public Engine::Parts {
       const cuckoo::Location found = found_[first - first_ + i];
       lists_[i].size = found == cuckoo::kNone ? 0 : 1;
       lists_[i].locations[0] = found;
+      engine_.index_.fetch(hashes_[i]);
     }
     for (std::size_t i = 0; i < size; ++i) {
       for (unsigned c = 0; c < lists_[i].size; ++c) {

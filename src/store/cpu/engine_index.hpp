@@ -82,6 +82,9 @@ class EngineIndex {
     if (!is_batched()) return {found, false};
     return other_->revise(hash, found, since);
   }
+  void fetch(cuckoo::Hash hash) const {
+    if (is_batched()) other_->fetch(hash);
+  }
   cuckoo::DeferredIndex::Names names(cuckoo::Hash hash, cuckoo::Location location) const {
     return is_batched() ? other_->names(hash, location) : cuckoo::DeferredIndex::Names::unknown;
   }

@@ -100,6 +100,7 @@ class Engine::Lookup {
   /// Fetches memory of rows that `read` needs next, when it is at `row`.
   void fetch(std::size_t row) const {
     if (row + kInFlight / 2 >= locations_.size()) return;
+    if (is_batched_) engine_->index_.fetch(hashes_[row + kInFlight / 2]);
     const cuckoo::Location location = locations_[row + kInFlight / 2];
     const Cell cell = location == cuckoo::kNone ? Cell{} : engine_->cells_.at({location});
     if (cell.none()) return;

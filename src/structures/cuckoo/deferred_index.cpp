@@ -14,8 +14,8 @@ namespace holdfast::cuckoo {
 
 namespace {
 
-/// Of 64 buckets, so many with entries that wait begin a batch: with the default number of buckets, it has about 4,000 rows.
-constexpr int kFullWord = 24;
+/// Of 64 buckets, so many with entries that wait begin a batch: with the default number of buckets, it has about 6,000 rows.
+constexpr int kFullWord = 16;
 /// Entries that few changes followed go after this time.
 constexpr auto kOld = std::chrono::milliseconds(2);
 /// Rows between the one whose bucket is fetched and the one that is read.
@@ -48,6 +48,11 @@ class DeferredIndex::Change {
   Entry& operator[](unsigned way) { return entries_.of[way]; }
   Entry* begin() { return entries_.of; }
   Entry* end() { return entries_.of + kWays; }
+  /// An entry that was completed in this batch goes.
+  void give_up(std::uint64_t done) {
+    if (done > bucket_.given_up.load(std::memory_order_relaxed))
+      bucket_.given_up.store(done, std::memory_order_release);
+  }
   unsigned way_of(const Entry& entry) const { return static_cast<unsigned>(&entry - entries_.of); }
   /// Stores what the caller has made of an entry.
   void store(const Entry& entry) {
@@ -77,6 +82,7 @@ DeferredIndex::Entries DeferredIndex::read(const Bucket& bucket, Hash hash) cons
   for (;;) {  // ends: a change holds a bucket for nanoseconds
     const std::uint32_t version = bucket.version.load(std::memory_order_acquire);
     Entries found;
+    found.given_up = bucket.given_up.load(std::memory_order_acquire);
     for (unsigned way = 0; way < kWays; ++way) {
       if (bucket.hashes[way].load(std::memory_order_acquire) != hash) continue;
       found.of[way] = {
@@ -96,10 +102,7 @@ DeferredIndex::Entry* DeferredIndex::place_for(Change& change) {
     if (entry.state == State::none) return &entry;
     if (entry.state == State::done && (place == nullptr || entry.done < place->done)) place = &entry;
   }
-  if (place == nullptr) return nullptr;
-  std::uint64_t until = given_up_.load();
-  while (until < place->done && !given_up_.compare_exchange_weak(until, place->done)) {
-  }
+  if (place != nullptr) change.give_up(place->done);
   return place;
 }
 
@@ -163,7 +166,11 @@ void DeferredIndex::flush_all() {
   erasures_.clear();
   for (std::size_t word = 0; word < waiting_.size(); ++word) {
     if (waiting_[word].load(std::memory_order_relaxed) == 0) continue;
-    for (std::uint64_t bits = waiting_[word].exchange(0); bits != 0; bits &= bits - 1) {
+    const std::uint64_t its = waiting_[word].exchange(0);
+    for (std::uint64_t bits = its; bits != 0; bits &= bits - 1) {
+      fetch_all(64 * word + static_cast<std::size_t>(std::countr_zero(bits)));
+    }
+    for (std::uint64_t bits = its; bits != 0; bits &= bits - 1) {
       send(64 * word + static_cast<std::size_t>(std::countr_zero(bits)));
     }
   }
@@ -205,8 +212,15 @@ void DeferredIndex::send(std::size_t bucket) {
   }
 }
 
+void DeferredIndex::fetch_all(std::size_t bucket) const {
+  __builtin_prefetch(&buckets_[bucket], 1);
+  __builtin_prefetch(&buckets_[bucket].before, 1);
+}
+
 void DeferredIndex::complete(const Batch& batch, std::uint64_t number) {
-  for (const Sent& its : batch.entries) {
+  for (std::size_t i = 0; i < batch.entries.size(); ++i) {
+    if (i + kAhead < batch.entries.size()) fetch_all(batch.entries[i + kAhead].bucket);
+    const Sent its = batch.entries[i];
     bool again = false;
     {
       Change change(buckets_[its.bucket]);
@@ -238,7 +252,7 @@ DeferredIndex::Revised DeferredIndex::revise(Hash hash, Location found, std::uin
   }
   if (next != kNone) return {next, true};
   if (superseded) return {kNone, false};  // another one may have the signature
-  return {found, given_up_.load() <= since};
+  return {found, entries.given_up <= since};
 }
 
 DeferredIndex::Names DeferredIndex::names(Hash hash, Location location) const {
@@ -272,7 +286,7 @@ bool DeferredIndex::merge(Hash hash, Candidates& list, std::uint64_t since) cons
     if (list.size == kMostCandidates) return false;
     list.locations[list.size++] = entry.now;
   }
-  return given_up_.load() <= since;
+  return entries.given_up <= since;
 }
 
 void DeferredIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> lists) {
@@ -290,7 +304,7 @@ void DeferredIndex::candidates(std::span<const Hash> hashes, std::span<Candidate
 void DeferredIndex::revise_all(std::span<const Hash> hashes, std::span<Location> locations, std::uint64_t since) {
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i + kAhead < hashes.size()) __builtin_prefetch(&buckets_[bucket_of(hashes[i + kAhead])]);
+    if (i + kAhead < hashes.size()) fetch(hashes[i + kAhead]);
     const Revised revised = revise(hashes[i], locations[i], since);
     locations[i] = revised.location;
     if (revised.location == kNone && !revised.is_certain) unknown.push_back(i);

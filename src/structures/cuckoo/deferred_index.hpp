@@ -4,8 +4,8 @@
 //   change ──► entry in host memory: what the other index has, and what it should have     ┌─► done: stays until its place is needed
 //                 └─ enough wait ──► one batch of exchanges, one of removals ──► completed ─┴─► waits again: changed meanwhile
 //
-// A search asks the other index and then the entries of the same hash, which are newer. A key that neither has is absent if no entry was given up that
-// was completed after the search began: such a key may have been inserted before the search, and have reached the other index too late for it.
+// A search asks the other index and then the entries of the same hash, which are newer. A key that neither has is absent if no entry of its bucket was given
+// up that was completed after the search began: such a key may have been inserted before the search, and have reached the other index too late for it.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ namespace holdfast::cuckoo {
 /// Afterwards only `close` and members that use no index are called.
 class DeferredIndex {
  public:
-  /// log2 of the places for entries: the default ones take 2 MiB.
-  static constexpr unsigned kPlaceBits = 16;
+  /// log2 of the places for entries: the default ones take 8 MiB.
+  static constexpr unsigned kPlaceBits = 18;
   explicit DeferredIndex(std::unique_ptr<AnyIndex> index, unsigned place_bits = kPlaceBits);
 
   /// The other index: for direct use before the first change.
@@ -55,6 +55,8 @@ class DeferredIndex {
   /// Whether the index has this entry, without asking the other one.
   Names names(Hash hash, Location location) const;
 
+  /// Fetches memory that `revise` needs.
+  void fetch(Hash hash) const { __builtin_prefetch(&buckets_[bucket_of(hash)]); }
   std::uint64_t size() {
     flush();
     return index_->size();
@@ -87,12 +89,14 @@ class DeferredIndex {
     std::atomic<State> states[kWays] = {};
     std::atomic<Hash> hashes[kWays] = {};
     std::atomic<Location> now[kWays] = {};
+    std::atomic<std::uint64_t> given_up = 0;  ///< entries that were completed in batches up to this one
     alignas(64) std::atomic<Location> before[kWays] = {};
     std::atomic<Location> sent[kWays] = {};
     std::atomic<std::uint64_t> done[kWays] = {};
   };
   struct Entries {
     Entry of[kWays];
+    std::uint64_t given_up = 0;
   };
   class Change;
   class Searches;
@@ -119,8 +123,9 @@ class DeferredIndex {
   std::size_t bucket_of(Hash hash) const { return hash * 0x9e37'79b9'7f4a'7c15 >> shift_; }
   Entries read(const Bucket& bucket, Hash hash) const;
   Made change(Hash hash, Location old, Location next);
-  Entry* place_for(Change& change);
+  static Entry* place_for(Change& change);
   bool mark(std::size_t bucket);
+  void fetch_all(std::size_t bucket) const;
   void flush_all();
   void flush_some();
   void flush_old();
