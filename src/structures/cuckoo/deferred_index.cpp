@@ -179,7 +179,7 @@ void DeferredIndex::flush_all() {
   if (!erasures_.entries.empty()) {  // first: cells become empty
     const auto its = std::span(outcomes).first(erasures_.entries.size());
     index_->erase(erasures_.hashes, erasures_.before, its);
-    for (const Outcome outcome : its) HOLDFAST_ASSERT(outcome == Outcome::erased);
+    for ([[maybe_unused]] const Outcome outcome : its) HOLDFAST_ASSERT(outcome == Outcome::erased);
   }
   if (!exchanges_.entries.empty()) {
     const auto its = std::span(outcomes).first(exchanges_.entries.size());
