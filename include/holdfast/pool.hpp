@@ -101,7 +101,9 @@ struct SnapshotOptions {
 
 /// The result of a snapshot.
 struct SnapshotResult {
-  std::uint64_t items = 0;    ///< of tables and stores that are open; of a store, unlike `check`, with expired ones
+  std::uint64_t items = 0;  ///< of tables and stores that are open; of a store, unlike `check`, with expired ones
+  std::uint64_t damaged =
+      0;  ///< items and pieces of these stores that did not verify at their opening, and are in the copy as they are
   std::uint64_t bytes = 0;    ///< of all extents
   std::uint64_t written = 0;  ///< of them; ranges of zeros are not written
   double held_ms = 0;         ///< how long changes were kept waiting, once the running ones had ended

@@ -144,7 +144,9 @@ class SnapshotReport:
 
     path: str
     items: int
-    """Of the tables that were open; the others are in the snapshot too, uncounted."""
+    """Of the tables and stores that were open; the others are in the snapshot too, uncounted."""
+    damaged: int
+    """Items of these stores that did not verify when they were opened. They are in the snapshot as they are."""
     bytes: int
     """Of all extents."""
     written: int

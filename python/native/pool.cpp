@@ -64,6 +64,7 @@ Dict check_objects(HeldPool& pool, const std::string& name) {
 Dict to_dict(const SnapshotResult& taken) {
   Dict result;
   result["items"] = taken.items;
+  result["damaged"] = taken.damaged;
   result["bytes"] = taken.bytes;
   result["written"] = taken.written;
   result["held_ms"] = taken.held_ms;

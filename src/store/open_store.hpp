@@ -101,6 +101,7 @@ class OpenStore {
     bool begun_ = false;
   };
   const StoreObject* object() const { return object_.get(); }  ///< null: it is closed. While a Still or a Frozen lives
+  std::uint64_t damaged() const { return engine_ ? engine_->damaged() : 0; }
   std::uint64_t items() const { return engine_ ? engine_->size() : 0; }
   DeviceSide* device() const { return device_.get(); }  ///< null: the store was opened without GPUs
 

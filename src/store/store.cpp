@@ -124,7 +124,7 @@ std::uint64_t Store::reclaim() {
 }
 /// A store without damage stays clean.
 std::uint64_t Store::drop_damaged() {
-  if (!impl_->use().search([](Engine& engine) { return engine.has_damage(); })) return 0;
+  if (!impl_->use().search([](Engine& engine) { return engine.damaged() != 0; })) return 0;
   return impl_->use().change(1, [](Engine& engine) { return engine.drop_damaged(); });
 }
 Domain Store::domain() const { return impl_->use().domain(); }

@@ -83,6 +83,7 @@ class Store::Impl : public pool::OpenObject {
     if (store_.object() == nullptr) return nullptr;
     still->object = store_.object();
     still->items = store_.items();
+    still->damaged = store_.damaged();
     return still;
   }
 

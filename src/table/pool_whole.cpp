@@ -60,6 +60,7 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
       std::unique_ptr<pool::Quiesced> still = object->quiesce(how);
       if (!still) continue;  // closed meanwhile: copied as it lies
       result.items += still->items;
+      result.damaged += still->damaged;
       quiesced.push_back(std::move(still));
     }
     // Edits of the directory come from these objects or from this pool: none is under way.

@@ -220,7 +220,8 @@ def snapshot(
     as_json: AsJson = False,
 ) -> None:
     """Copy a pool, with all of its objects, into a new one on any medium, whole or not at all. Tables and stores that
-    were not closed are recovered first. In the copy a table is as small as its items; a store is not."""
+    were not closed are recovered first. In the copy a table is as small as its items; a store is not. Exit status 1
+    if the copy has damaged items of a store."""
     if (target := target_of(pool)).name is not None and Path(target.file).exists():
         raise InvalidArgument(f"snapshot copies a whole pool: give {target.file}")
     objects = list(inspect(pool).objects)
@@ -232,6 +233,10 @@ def snapshot(
     rate = report.written / max(report.total_ms, 1e-3) / 1e3
     text = f"{copy}: {plural(report.items, 'item')}, {report.bytes:,} bytes in {report.total_ms / 1e3:.2f} s"
     emit(as_json, {"source": pool, **asdict(report)}, f"{text} ({rate:,.0f} MB/s written)")
+    if report.damaged:
+        damaged = f"{plural(report.damaged, 'damaged item')}"
+        typer.echo(f"holdfast: {pool}: {damaged} copied without repair: holdfast check names what is damaged", err=True)
+        raise typer.Exit(1)
 
 
 def _salvage(as_json: bool, target: Target, out: Path) -> None:

@@ -20,6 +20,7 @@ struct Quiesced {
   virtual ~Quiesced() = default;
   const Object* object = nullptr;
   std::uint64_t items = 0;
+  std::uint64_t damaged = 0;  ///< items, which the copy has as they are
 };
 
 /// An object of which a snapshot needs no more than a moment: it is quiesced for `begin`, and what it had then is read while its changes run again.

@@ -223,7 +223,7 @@ class Engine {
   std::vector<std::string> verify(std::size_t most, std::uint64_t& items);
   /// Frees the memory of items and pieces that were damaged at the opening, as far as no key has been set or erased that they read. Returns how many.
   std::uint64_t drop_damaged();
-  bool has_damage() const { return !damaged_.empty(); }  ///< that it would drop
+  std::uint64_t damaged() const { return damaged_.size(); }  ///< that it would drop
 
  private:
   class Parts;

@@ -124,6 +124,29 @@ def test_damage(folder: Path) -> None:
         assert store.append(b"large", b"+") is hf.StoreStatus.TOO_LARGE
 
 
+def test_a_snapshot_of_damage(folder: Path) -> None:
+    """It copies what is damaged, and says so."""
+    pool, copy = folder / "s.hold", folder / "copy.hold"
+    fill(pool)
+    assert as_json("snapshot", pool, copy)["damaged"] == 0
+    data = bytearray(pool.read_bytes())
+    data[data.index(b"Ada")] ^= 1
+    pool.write_bytes(data)
+    done = holdfast("snapshot", pool, copy, "--overwrite", status=1)
+    assert done.stdout.startswith(f"{copy}: 2 items, ")
+    assert (
+        done.stderr == f"holdfast: {pool}: 1 damaged item copied without repair: holdfast check names what is damaged\n"
+    )
+    done = holdfast("snapshot", pool, copy, "--overwrite", "--json", status=1)
+    assert json.loads(done.stdout)["damaged"] == 1
+    holdfast("check", copy, status=1)
+    with hf.Pool.open(pool) as whole, hf.Store(whole) as store:
+        assert whole.snapshot(copy, overwrite=True).damaged == 1
+        store[b"user:17"] = b"again"
+        assert whole.snapshot(copy, overwrite=True).damaged == 0
+    holdfast("check", copy)
+
+
 def test_the_end_of_damage(folder: Path) -> None:
     """A damaged item ends with its key, or by `recover --drop-damaged`; then `check` finds nothing."""
     pool = folder / "s.hold"

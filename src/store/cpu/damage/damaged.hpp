@@ -46,9 +46,9 @@ class Damaged {
     count_.store(0, std::memory_order_relaxed);
     return all;
   }
-  bool empty() const {
+  std::size_t size() const {
     const std::lock_guard lock(mutex_);
-    return cells_.empty() && pieces_.empty();
+    return cells_.size() + pieces_.size();
   }
   std::vector<std::uint64_t> take_pieces() {
     const std::lock_guard lock(mutex_);
