@@ -341,3 +341,31 @@ def test_scores(folder: Path) -> None:
     assert about_table(path)["score"] == "time"
     holdfast("check", path)
     assert "give 'none', 'step'" in holdfast("create", folder / "other.hold", "--score", "age", status=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["frobnicate"], "no such command 'frobnicate'; see holdfast --help"),
+        (["--frobnicate"], "no such option: --frobnicate; see holdfast --help"),
+        (["get", "x.hold", "5", "--jso"], "no such option: --jso"),
+        (["check"], "missing argument 'POOL[:NAME]'; see holdfast check --help"),
+        (["check", "x.hold", "y.hold"], "got unexpected extra argument"),
+        (["create", "x.hold", "--capacity"], "option '--capacity' requires an argument"),
+        (["create", "x.hold", "--levels", "one"], "invalid value for '--levels': "),
+        (["kmer", "histo"], "missing argument 'COUNTS'; see holdfast kmer histo --help"),
+        (["kmer", "histo", "x", "--low"], "no such option: --low"),
+    ],
+)
+def test_a_wrong_use_is_one_line(folder: Path, arguments: list[str], said: str) -> None:
+    """As every other error: no box, whatever the width of the terminal."""
+    done = holdfast(*arguments, status=2, folder=folder)
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"holdfast: {said}") and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_help_is_no_error(folder: Path) -> None:
+    assert "Usage: holdfast check" in holdfast("check", "--help", folder=folder).stdout
+    for arguments in ([], ["kmer"]):
+        done = subprocess.run([*RUN, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        assert "Usage: " in done.stdout + done.stderr and "holdfast: " not in done.stderr

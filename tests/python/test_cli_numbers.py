@@ -48,7 +48,7 @@ def test_keys_below_zero_are_arguments(pool: str) -> None:
 )  # fmt: skip
 def test_other_dashes_are_options_and_the_message_names_the_way_out(pool: str, arguments: list[str]) -> None:
     result = run(app, [pool if one == "POOL" else one for one in arguments])
-    assert result.exit_code == 2 and f"No such option: {arguments[-1]}. Put -- before" in result.output
+    assert result.exit_code == 2 and f"no such option: {arguments[-1]}. Put -- before" in result.output
 
 
 def test_a_key_with_a_dash_goes_behind_two(folder: Path) -> None:

@@ -1,14 +1,16 @@
-"""What commands are made of beyond Typer's: numbers as other programs write them, and keys below zero."""
+"""What commands are made of beyond Typer's: numbers as other programs write them, keys below zero, and errors in one
+line."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from ..schema.columns import BadCell, whole
 
@@ -31,6 +33,36 @@ def number(least: int | None = None, most: int | None = None) -> Callable[[str],
         return value
 
     return parse
+
+
+_UsageError: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+"""Typer's name for it depends on its version."""
+
+
+@contextmanager
+def _usage_in_one_line() -> Iterator[None]:
+    """Shows what was given wrongly as every other error is shown; Typer draws a box around it."""
+    try:
+        yield
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        said = " ".join(error.format_message().split()).rstrip(".")
+        path = getattr(getattr(error, "ctx", None), "command_path", None) or "holdfast"
+        typer.echo(f"holdfast: {said[:1].lower()}{said[1:]}; see {path} --help", err=True)
+        raise typer.Exit(2) from None
+
+
+class Commands(TyperGroup):
+    """All of them: an error in what was given, for any of them, is one line."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _usage_in_one_line():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _usage_in_one_line():
+            return super().invoke(ctx)
 
 
 class KeyCommand(TyperCommand):

@@ -11,10 +11,11 @@ import typer
 from .. import __version__
 from ..errors import Error
 from . import checkpoints, demo_command, kmers, objects, pools, records, transfers
-from .command import KeyCommand
+from .command import Commands, KeyCommand
 
 app = typer.Typer(
     help="Crash-consistent key-value tables in a file, for CPUs and GPUs.",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
