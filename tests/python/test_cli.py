@@ -343,6 +343,23 @@ def test_scores(folder: Path) -> None:
     assert "give 'none', 'step'" in holdfast("create", folder / "other.hold", "--score", "age", status=2).stderr
 
 
+def test_check_names_keys_of_any_length(folder: Path) -> None:
+    """If only the value is damaged, its key is known, and a new value repairs it."""
+    path = folder / "t.hold"
+    with Table.create(path, bytes, bytes, device="cpu") as table:
+        table.insert_or_assign([b"user:17", b"user:18"], [b"Ada Lovelace", b"Grace Hopper"])
+    data = bytearray(path.read_bytes())
+    data[data.index(b"Lovelace")] ^= 1
+    data[data.index(b"user:18")] ^= 1
+    path.write_bytes(data)
+    text = holdfast("check", path, status=1).stdout
+    assert 'checksum is wrong: the value of the key "user:17" is damaged; insert it again, or erase it\n' in text
+    assert text.count("names a pair") == 2 and "checksum is wrong: its key cannot be read" in text
+    with Table.open(path, "cpu") as table:
+        table.insert_or_assign([b"user:17"], [b"again"])
+    assert "user:17" not in holdfast("check", path, status=1).stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

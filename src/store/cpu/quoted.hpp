@@ -1,29 +1,14 @@
-// quoted.hpp: keys in error messages.
+// quoted.hpp: keys of items in error messages.
 #pragma once
 
 #include <string>
-#include <string_view>
 
+#include "core/quoted.hpp"
 #include "store/protocol/change.hpp"
 
 namespace holdfast::store::cpu {
 
-/// "user:17": printable ASCII as it is, other bytes as \xNN; the beginning of a long key.
-inline std::string quoted(std::string_view key) {
-  constexpr std::size_t kMostShown = 64;
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "\"";
-  for (const char each : key.substr(0, kMostShown)) {
-    const auto byte = static_cast<unsigned char>(each);
-    if (byte >= ' ' && byte <= '~' && each != '"' && each != '\\') {
-      text += each;
-    } else {
-      text += {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
-    }
-  }
-  return text + (key.size() > kMostShown ? "\"..." : "\"");
-}
-
+using holdfast::quoted;
 inline std::string quoted(const Key& key) { return quoted({reinterpret_cast<const char*>(key.data), key.bytes}); }
 
 }  // namespace holdfast::store::cpu

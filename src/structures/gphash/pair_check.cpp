@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/quoted.hpp"
 #include "holdfast/error.hpp"
 #include "structures/gphash/host_words.hpp"
 #include "structures/gphash/protocol/pair.hpp"
@@ -23,6 +24,14 @@ constexpr std::size_t kMostLines = 16;
       ". `holdfast check` lists them; go back to a snapshot, or export the rest with `holdfast recover --salvage`");
 }
 
+/// The key of a pair that is not whole, if it has the hash that its slot has.
+std::string describe_key(const Layout& layout, std::uint64_t hash, std::uint64_t word) {
+  const gphash::Part key = gphash::pair_at(Still{}, layout, word).key;
+  if (gphash::hash_of(key, layout.seed) != hash) return "its key cannot be read";
+  return "the value of the key " + quoted({reinterpret_cast<const char*>(key.data), key.size}) +
+         " is damaged; insert it again, or erase it";
+}
+
 void verify_some(const Layout& layout, unsigned rank, std::uint64_t begin, std::uint64_t end,
                  std::vector<std::string>& lines) {
   const unsigned slots = layout.shape.slots();
@@ -31,7 +40,8 @@ void verify_some(const Layout& layout, unsigned rank, std::uint64_t begin, std::
     const std::uint64_t hash = Still::load(&slot->key), word = Still::load(&slot->word);
     if (hash == 0 || word == 0 || gphash::is_whole_pair(Still{}, layout, hash, word)) continue;
     lines.push_back("level " + std::to_string(layout.top_level - rank) + " bucket " + std::to_string(i / slots) +
-                    " slot " + std::to_string(i % slots) + " names a pair whose checksum is wrong");
+                    " slot " + std::to_string(i % slots) +
+                    " names a pair whose checksum is wrong: " + describe_key(layout, hash, word));
   }
 }
 
