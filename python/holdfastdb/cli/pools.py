@@ -107,8 +107,8 @@ def _store_stats(target: Target, as_json: bool) -> None:
     with opened_store(target) as store:
         stats = store.stats()
     lines = [
-        f"{target}: {plural(stats.items, 'item')} in {stats.memory_bytes:,} bytes, {stats.free_bytes:,} of them free, "
-        "in whole pieces"
+        f"{target}: {plural(stats.items, 'item')}, those that have expired included, in {stats.memory_bytes:,} bytes, "
+        f"{stats.free_bytes:,} of them free, in whole pieces"
     ]
     if stats.damaged_at_open:
         lines.append(f"left out {plural(stats.damaged_at_open, 'damaged item')}: holdfast check names them")

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_reading(folder: Path) -> None:
     assert holdfast("get", pool, "0x3078616263", status=1).stdout == "0x3078616263: not found\n"
     assert as_json("get", f"{pool}:store", "user:17")["items"][0]["text"] == "Ada"
     text = holdfast("stats", pool).stdout
-    assert text.startswith(f"{pool}: 3 items in ") and "damaged" not in text
+    assert text.startswith(f"{pool}: 3 items, those that have expired included, in ") and "damaged" not in text
     assert as_json("stats", pool)["items"] == 3
     text = holdfast("info", pool).stdout
     assert f"{pool}: pool version 5, 1 store, survives " in text and "holdfast stats counts its items" in text
@@ -122,6 +123,19 @@ def test_damage(folder: Path) -> None:
         assert store.stats().damaged_at_open == 1
         assert dict(store.scan()).keys() == rest.keys()
         assert store.append(b"large", b"+") is hf.StoreStatus.TOO_LARGE
+
+
+def test_expired_items(folder: Path) -> None:
+    """`check` counts what `dump` writes; `stats`, which looks at no item, says that it counts others too."""
+    pool = folder / "s.hold"
+    with hf.Store(pool) as store:
+        store[b"stays"] = b"1"
+        store.set(b"goes", b"2", ttl=0.01)
+    time.sleep(0.02)
+    assert as_json("check", pool)["items"] == 1
+    assert "2 items, those that have expired included" in holdfast("stats", pool).stdout
+    assert as_json("dump", pool, folder / "d.csv")["rows"] == 1
+    assert as_json("check", pool)["items"] == 1
 
 
 def test_a_snapshot_of_damage(folder: Path) -> None:
