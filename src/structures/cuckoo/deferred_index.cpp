@@ -226,13 +226,9 @@ void DeferredIndex::complete(const Batch& batch, std::uint64_t number) {
       Change change(buckets_[its.bucket]);
       Entry& entry = change[its.way];
       again = entry.now != entry.sent;
-      if (again) {
-        entry.state = State::waits;
-        entry.before = entry.sent;
-      } else {
-        entry.state = State::done;
-        entry.done = number;
-      }
+      entry.state = again ? State::waits : State::done;
+      if (again) entry.before = entry.sent;
+      entry.done = number;
       if (again && entry.before == kNone && entry.now == kNone) entry = {};
       change.store(entry);
     }
@@ -266,7 +262,7 @@ DeferredIndex::Names DeferredIndex::names(Hash hash, Location location) const {
   return superseded ? Names::no : Names::unknown;
 }
 
-/// False: the list has too many entries, or lacks one that came to the other index too late.
+/// False: the list has too many entries, or may be older than what came to the other index meanwhile.
 bool DeferredIndex::merge(Hash hash, Candidates& list, std::uint64_t since) const {
   const Entries entries = read(buckets_[bucket_of(hash)], hash);
   const auto superseded = [&](Location location) {
@@ -281,7 +277,9 @@ bool DeferredIndex::merge(Hash hash, Candidates& list, std::uint64_t since) cons
   const auto end = std::remove_if(list.locations, list.locations + list.size, superseded);
   list.size = static_cast<std::uint32_t>(end - list.locations);
   for (const Entry& entry : entries.of) {
-    if (!entry.is_of(hash) || entry.now == kNone) continue;
+    if (!entry.is_of(hash)) continue;
+    if (entry.state != State::done && entry.done > since) return false;  // what it was before `before` may be listed
+    if (entry.now == kNone) continue;
     if (std::find(list.locations, list.locations + list.size, entry.now) != list.locations + list.size) continue;
     if (list.size == kMostCandidates) return false;
     list.locations[list.size++] = entry.now;

@@ -66,7 +66,7 @@ class DeferredIndex {
   static constexpr unsigned kWays = 4;  ///< entries of a bucket
   enum class State : std::uint8_t {
     none,
-    waits,  ///< the other index has `before` and should have `now`
+    waits,  ///< the other index has `before`, since batch `done`, and should have `now`
     sent,   ///< it gets `sent` instead of `before`; `now` may differ already
     done    ///< it has `now`, since batch `done`
   };
