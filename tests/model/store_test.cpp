@@ -164,8 +164,8 @@ std::vector<Scenario> scenarios() {
 }
 
 TEST(StoreModel, EveryOrderAndEveryCrashIsRight) {
-  proof::expect_counts(scenarios(), kMemories[0], {339326, 372431, 16320, 33617, 17297});
-  proof::expect_counts(scenarios(), kMemories[1], {624377, 650330, 88006, 177017, 89011});
+  proof::expect_counts(scenarios(), kMemories[0], {339541, 372703, 16320, 33617, 17297});
+  proof::expect_counts(scenarios(), kMemories[1], {624691, 650701, 88006, 177017, 89011});
 }
 
 TEST(StoreModel, EveryStepIsNeeded) {

@@ -48,7 +48,7 @@ Change Engine::commit(NewItem item, std::span<const std::uint64_t> sums) {
 
 void Engine::abort(const NewItem& item) {
   Parts parts(*this);
-  give_item(parts, item.cell, item.header);
+  give_reserved(parts, item.cell, item.header);
 }
 
 void Engine::note(Leased& leased, const Header& header, State state, std::uint64_t sequence, const Cell& cell) const {

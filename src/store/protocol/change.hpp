@@ -92,11 +92,23 @@ HOLDFAST_BOTH Current current(P& parts, const Key& key) {
   }
 }
 
-/// Free, with its chunks: the cell of an item that is durably dead.
+/// Free, with its chunks: the cell of a new item that is not committed.
 template <Parts P>
-HOLDFAST_BOTH void give_item(P& parts, const Cell& cell, const Header& header) {
+HOLDFAST_BOTH void give_reserved(P& parts, const Cell& cell, const Header& header) {
   for (unsigned chunk = 0; chunk < header.chunks; ++chunk) {
     parts.give(parts.at(location_of_chunk(parts.memory(), cell.words, header, chunk)));
+  }
+  parts.give(cell);
+}
+
+/// Free, with its chunks: the cell of an item that is durably dead. The item may have been damaged since it was committed: what another one owns stays.
+template <Parts P>
+HOLDFAST_BOTH void give_item(P& parts, const Cell& cell, const Header& header) {
+  auto& memory = parts.memory();
+  const unsigned chunks = header.words() <= cell.size ? header.chunks : 0;
+  for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+    const Cell its = parts.at(location_of_chunk(memory, cell.words, header, chunk));
+    if (!its.none() && memory.load(its.words + kOwnerWord) == owner_word(cell.location, chunk)) parts.give(its);
   }
   parts.give(cell);
 }
@@ -146,7 +158,7 @@ HOLDFAST_BOTH Change put(P& parts, const Key& key, NewItem item, const Decide& d
   Claim<P> claim(parts, key);
   const auto refuse = [&](Change answer) {
     claim.end();
-    give_item(parts, item.cell, item.is_filled ? item.header : Header{});
+    give_reserved(parts, item.cell, item.is_filled ? item.header : Header{});
     return answer;
   };
   for (bool again = true; again;) {  // ends: each round but the last meets a flush

@@ -141,6 +141,35 @@ TEST_P(EndOfDamage, APieceIsUsedAgain) {
 }
 
 /// The first word of a chunk only says that no item begins there: what it belongs to is whole.
+/// A value's chunk that is named, since the store was opened, by an item which is not its own.
+TEST_P(EndOfDamage, WhatAnotherItemOwnsStays) {
+  for (const bool erases : {false, true}) {
+    Heap heap(12);
+    Engine engine({heap.view(), heap.record, 0x1234'5678}, {}, options());
+    const std::string large(3 << 20, 'y'), other(3 << 20, 'o'), next(3 << 20, 'n');
+    set(engine, "large", large);
+    set(engine, "other", other);
+    const auto locations = [&](const std::string& key) {
+      std::uint64_t* found = nullptr;
+      engine.read(bytes_of(key), [&](const Header& header, State, std::uint64_t, const Cell& cell) {
+        found = cell.words + header.value_at();
+        return true;
+      });
+      return found;
+    };
+    *locations("large") = *locations("other");
+    if (erases) {
+      EXPECT_EQ(engine.erase(bytes_of("large")), Change::erased);
+    } else {
+      EXPECT_EQ(set(engine, "large", "small"), Change::replaced);
+    }
+    EXPECT_EQ(set(engine, "next", next), Change::inserted);
+    EXPECT_EQ(errors_of(engine), std::vector<std::string>());
+    const Strings keys(std::vector<std::string>{"other", "next"});
+    EXPECT_EQ(get_rows_of_engine(engine, keys), (std::vector<std::optional<std::string>>{other, next}));
+  }
+}
+
 TEST_P(EndOfDamage, AChunkThatLooksLikeAnItemIsNone) {
   Heap heap(4);
   const std::string large(3 << 20, 'y');
