@@ -171,7 +171,7 @@ def test_errors(pool: Path, arguments: list[str], message: str) -> None:
 
 def test_usage() -> None:
     assert "POOL" in holdfast("get", status=2).stderr
-    assert "No such command" in holdfast("frobnicate", status=2).stderr
+    assert "no such command" in holdfast("frobnicate", status=2).stderr
     assert holdfast("--version").stdout.startswith("holdfast ")
     commands = holdfast("--help").stdout
     for name in ("demo", "create", "info", "check", "recover", "rename", "drop", "snapshot", "get", "put", "del"):
