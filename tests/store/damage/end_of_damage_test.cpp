@@ -90,8 +90,9 @@ TEST_P(EndOfDamage, ARefusedChangeLeavesIt) {
   }
   cell_with(heap, "text", text)[kHeaderWords + 2] ^= 1;
   Engine engine(mapped(heap), {}, options());
+  const std::string key = "text";
   Content content;
-  content.key = bytes_of("text").data();
+  content.key = bytes_of(key).data();
   content.key_bytes = 4;
   EXPECT_EQ(engine.set(content, Condition::present), Change::not_found);
   EXPECT_EQ(set(engine, "text", std::string(2 << 20, 'y')), Change::no_space);
