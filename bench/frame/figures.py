@@ -28,9 +28,14 @@ def legend(axes: Any, **place: Any) -> None:
 
 
 def save(figure: Any, path: Path) -> Path:
-    """Writes the figure, and forgets it."""
-    from matplotlib import pyplot
+    """Writes the figure, and forgets it. An axis has small ticks only where it shows fewer than two others."""
+    from matplotlib import pyplot, ticker
 
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            if sum(low <= tick <= high for tick in axis.get_majorticklocs()) >= 2:
+                axis.set_minor_locator(ticker.NullLocator())
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

@@ -51,8 +51,8 @@ class Engine::Group {
   }
 
  private:
-  static constexpr std::size_t kLookedUp = std::size_t{1}
-                                           << 15;  ///< rows for which an index with batches only is searched at once
+  /// Rows for which an index with batches only is searched at once.
+  static constexpr std::size_t kLookedUp = std::size_t{1} << 15;
   Engine& engine_;
   BatchParts parts_;
   const Key* key_ = nullptr;

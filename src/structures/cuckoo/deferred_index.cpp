@@ -16,7 +16,7 @@ namespace {
 
 /// Of 64 buckets, so many with entries that wait begin a batch: with the default number of buckets, it has about 6,000 rows.
 constexpr int kFullWord = 16;
-/// Entries that few changes followed go after this time.
+/// A search sends what waits, however little, when no batch was sent for this long.
 constexpr auto kOld = std::chrono::milliseconds(2);
 /// Rows between the one whose bucket is fetched and the one that is read.
 constexpr std::size_t kAhead = 12;
@@ -156,10 +156,10 @@ void DeferredIndex::flush() {
 
 void DeferredIndex::close() {
   closed_.store(true, std::memory_order_relaxed);
-  for (Bucket& bucket : buckets_) const Change change(bucket);  // those under way end
+  for (Bucket& bucket : buckets_) const Change change(bucket);  // waits for changes under way
 }
 
-/// With the mutex. What other threads change meanwhile waits for the next batch.
+/// The caller holds the mutex. What other threads change meanwhile waits for the next batch.
 void DeferredIndex::flush_all() {
   flushed_at_.store(nanoseconds(), std::memory_order_relaxed);
   exchanges_.clear();
@@ -278,7 +278,8 @@ bool DeferredIndex::merge(Hash hash, Candidates& list, std::uint64_t since) cons
   list.size = static_cast<std::uint32_t>(end - list.locations);
   for (const Entry& entry : entries.of) {
     if (!entry.is_of(hash)) continue;
-    if (entry.state != State::done && entry.done > since) return false;  // what it was before `before` may be listed
+    if (entry.state != State::done && entry.done > since)
+      return false;  // the list may be older than that batch, and name what `before` replaced
     if (entry.now == kNone) continue;
     if (std::find(list.locations, list.locations + list.size, entry.now) != list.locations + list.size) continue;
     if (list.size == kMostCandidates) return false;
@@ -348,7 +349,7 @@ class DeferredIndex::Searches final : public Searching {
 
 std::unique_ptr<Searching> DeferredIndex::searching() { return std::make_unique<Searches>(*this); }
 
-/// So that few entries that nothing follows do not stay for ever.
+/// Where changes have become rare, nothing else would send the last ones.
 void DeferredIndex::flush_old() {
   if (nanoseconds() - flushed_at_.load(std::memory_order_relaxed) < std::chrono::nanoseconds(kOld).count()) return;
   flush_some();
