@@ -67,6 +67,14 @@ bool has_name(const File& file, const std::string& name, const std::string& show
   return look_at_name(name, file.facts(), shown) == Has::this_file;
 }
 
+/// Does a temporary name lead to the file of the target, which take_name has linked? The target is looked at second: a
+/// file that gets its name by an exchange meanwhile was looked at with one link, or has left the name.
+bool is_second_name(const struct stat& named, const std::string& target) {
+  struct stat whole = {};
+  return named.st_nlink > 1 && system::lstat(target.c_str(), whole) == 0 && named.st_dev == whole.st_dev &&
+         named.st_ino == whole.st_ino;
+}
+
 [[noreturn]] void throw_taken(const std::string& target) {
   throw PoolExists(target +
                    " was made or replaced by another process meanwhile, and stays; try again, or name another file");
@@ -122,14 +130,12 @@ void remove_leftovers(const std::string& target) noexcept try {
   const std::string folder = folder_of(target), own = target.substr(target.rfind('/') + 1);
   std::vector<std::string> entries;
   system::entries(folder.c_str(), entries);
-  struct stat whole = {};
-  const bool exists = system::lstat(target.c_str(), whole) == 0;
   for (const std::string& entry : entries) {
     const std::string name = folder + "/" + entry;
     struct stat named = {};
     if (!is_temporary(entry, own) || system::lstat(name.c_str(), named) != 0 || !S_ISREG(named.st_mode)) continue;
-    if (exists && named.st_dev == whole.st_dev && named.st_ino == whole.st_ino) {
-      system::unlink(name.c_str());  // the first name of the file itself, which has another by now: see give_name
+    if (is_second_name(named, target)) {
+      system::unlink(name.c_str());
       continue;
     }
     try {

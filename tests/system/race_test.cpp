@@ -15,6 +15,7 @@
 #include "holdfast/table.hpp"
 #include "proof/recorder.hpp"
 #include "support/folder.hpp"
+#include "system/named_file.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -119,6 +120,37 @@ TEST_F(Races, WhoComesBetweenALookAndTheNameKeepsIt) {
   Table table = open();
   expect_keys(table, 0, 20);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
+}
+
+// Planted: the target looked at before the temporary name; then the replaced pool, which its creator has locked, is
+// taken for a second name of the new one, and the creator cannot tell what it has replaced.
+TEST_F(Races, WhoTidiesSparesWhatIsBeingReplaced) {
+  class AtTheName : public Meanwhile {
+   public:
+    AtTheName(const std::string& name, Call call, std::function<void()> act)
+        : Meanwhile(call, std::move(act)), name_(name) {}
+    int before(const Event& event) noexcept override {
+      return event.path != nullptr && event.path == name_ ? Meanwhile::before(event) : 0;
+    }
+
+   private:
+    const std::string name_;
+  };
+  std::filesystem::create_hard_link(path_, folder_ / "b.hold");
+  for (const Call call : {Call::lstat, Call::open}) {
+    const system::File replaced = system::File::open(path_, false);
+    ASSERT_EQ(::flock(replaced.fd(), LOCK_EX | LOCK_NB), 0);
+    system::TemporaryName name;
+    const system::File made = system::make_temporary(path_, name);
+    const system::FileFacts facts = replaced.facts();
+    AtTheName other(name.path, call, [&] { system::give_name(name.path, path_, &facts); });
+    {
+      const Watch watch(other);
+      system::remove_leftovers(path_);
+    }
+    EXPECT_TRUE(other.done());
+    EXPECT_EQ(std::filesystem::exists(name.path), true);
+  }
 }
 
 /// Another process has put a pool at the path, and has it open: it goes on acknowledging, and all of that stays.
