@@ -97,11 +97,10 @@ class Engine::Lookup {
     searching_->begin(hashes_);
   }
   void finish() { searching_->finish(locations_); }
-  /// Fetches memory of rows that `read` needs next, when it is at `row`.
+  /// Fetches what `read` needs of a row.
   void fetch(std::size_t row) const {
-    if (row + kInFlight / 2 >= locations_.size()) return;
-    if (is_batched_) engine_->index_.fetch(hashes_[row + kInFlight / 2]);
-    const cuckoo::Location location = locations_[row + kInFlight / 2];
+    if (is_batched_) engine_->index_.fetch(hashes_[row]);
+    const cuckoo::Location location = locations_[row];
     const Cell cell = location == cuckoo::kNone ? Cell{} : engine_->cells_.at({location});
     if (cell.none()) return;
     for (std::uint64_t at = 0; at < std::min<std::uint64_t>(cell.size, 8 * kLinesAhead); at += 8) {
@@ -123,6 +122,7 @@ class Engine::Lookup {
   }
 
  private:
+  static constexpr std::size_t kAhead = kInFlight / 2;  ///< rows between the fetch and the read of one
   template <class Keys>
   void take_rows(Engine& engine, const Keys& keys, std::size_t size) {
     engine_ = &engine;
@@ -157,8 +157,9 @@ class Engine::Lookup {
   template <class Keys, class Read>
   void run_all(const Keys& keys, LookedAgain& again, const Read& read) {
     left_.clear();
+    for (std::size_t row = 0; row < std::min(kAhead, hashes_.size()); ++row) fetch(row);
     for (std::uint32_t row = 0; row < hashes_.size(); ++row) {
-      fetch(row);
+      if (row + kAhead < hashes_.size()) fetch(row + kAhead);
       const auto look = [&](const auto& copy) { return this->look(row, keys[row], copy); };
       if (!again.has(hashes_[row]) && read(row, look) != Look::again) continue;
       again.note(hashes_[row]);
