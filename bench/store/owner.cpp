@@ -12,7 +12,7 @@ namespace holdfast::bench::store {
 namespace {
 
 constexpr std::uint64_t kLine = 64;
-constexpr std::uint64_t kLinesAhead = 4;  ///< of an item that are prefetched; the processor fetches those that follow
+constexpr std::uint64_t kLinesAhead = 32;  ///< of an item that are prefetched
 
 std::uint64_t buckets_for(std::uint64_t items) { return std::bit_ceil(std::max<std::uint64_t>(16, items / 4)); }
 

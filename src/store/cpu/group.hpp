@@ -15,6 +15,7 @@ namespace holdfast::store::cpu {
 class Engine::Group {
  public:
   static constexpr std::uint64_t kNoCell = BatchParts::kNoCell;  ///< words of a row that writes no item
+  static constexpr std::uint64_t kReads = BatchParts::kReads;    ///< and of one that reads an item
 
   explicit Group(Engine& engine) : engine_(engine), parts_(engine) {}
 
@@ -77,9 +78,6 @@ class LookedAgain {
   std::array<std::uint32_t, 4096> last_{};  ///< batch
 };
 
-inline constexpr std::uint64_t kLinesAhead =
-    4;  ///< of an item that are fetched; the processor fetches those that follow
-
 /// Reads whose locations the index gives as one batch, any time before they are executed. For one thread at a time.
 class Engine::Lookup {
  public:
@@ -102,10 +100,7 @@ class Engine::Lookup {
     if (is_batched_) engine_->index_.fetch(hashes_[row]);
     const cuckoo::Location location = locations_[row];
     const Cell cell = location == cuckoo::kNone ? Cell{} : engine_->cells_.at({location});
-    if (cell.none()) return;
-    for (std::uint64_t at = 0; at < std::min<std::uint64_t>(cell.size, 8 * kLinesAhead); at += 8) {
-      __builtin_prefetch(cell.words + at);
-    }
+    if (!cell.none()) fetch_words<0>(cell.words, cell.size);
   }
   /// Executes the rows: `read(row, look)` calls `look(copy)` once, with `copy` as in `Engine::read`, and returns what that returned. Rows whose item
   /// has changed since the look-up are looked up again, together, and read again; those of one key are answered in their order.

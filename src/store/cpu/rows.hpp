@@ -29,8 +29,8 @@ template <class Copy, class End>
 void Engine::read(const ByteRows& keys, const Copy& copy, const End& end) {
   if (index_.is_batched()) return read_looked_up(keys, copy, end);
   Group group(*this);
-  const auto none = [](std::size_t) { return Group::kNoCell; };
-  group.run(keys, keys.size, none, [&](std::size_t row) {
+  const auto reads = [](std::size_t) { return Group::kReads; };
+  group.run(keys, keys.size, reads, [&](std::size_t row) {
     end(row, group.read([&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
       return copy(row, header, state, sequence, cell);
     }));
@@ -42,7 +42,7 @@ void Engine::read_candidates(const ByteRows& keys, const Copy& copy, const Keep&
   BatchParts parts(*this);
   for (std::size_t first = 0; first < keys.size; first += kInFlight) {
     const std::size_t size = std::min(kInFlight, keys.size - first);
-    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
+    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kReads; });
     for (std::size_t i = 0; i < size; ++i) {
       Location read;
       const auto note = [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {

@@ -120,7 +120,8 @@ void Execution::execute(Engine& engine, std::span<const Item> items) {
   Engine::Group group(engine);
   const auto words = [&](std::size_t i) {
     const StoreRequest& request = request_of(items[i]);
-    return writes_item(request.op) ? content_of(request).header().words() : Engine::Group::kNoCell;
+    if (writes_item(request.op)) return content_of(request).header().words();
+    return request.op == StoreOp::get ? Engine::Group::kReads : Engine::Group::kNoCell;
   };
   group.run(Keys{items}, items.size(), words, [&](std::size_t i) {
     if (items[i].batch->error_) return;
