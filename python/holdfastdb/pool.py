@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Unpack
 from ._native import Pool as NativePool
 from ._native import default_capacity
 from .checked import flag, function_of, whole
-from .errors import InvalidType, ObjectClosed, ReadOnly
+from .errors import Error, InvalidType, ObjectClosed, ReadOnly
 from .inspection import CheckReport, ObjectInfo, SnapshotReport, name_of, objects_from, path_text, report_from
 from .opening import CreateOptions, OpenOptions, create_options, mode_of, open_options
 from .table import Table
@@ -243,6 +243,8 @@ class Pool:
             names = ", ".join(found.name for found in self.objects)
         except ObjectClosed:
             return f"<holdfastdb.Pool {self._path}: closed>"
+        except Error as error:  # its medium failed
+            return f"<holdfastdb.Pool {self._path}: {type(error).__name__}>"
         return f"<holdfastdb.Pool {self._path}: {names or 'empty'}>"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:

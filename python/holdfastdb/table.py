@@ -13,7 +13,7 @@ import numpy as np
 from .checked import MOST, flag, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidType, ObjectClosed, ReadOnly
+from .errors import Error, InvalidType, ObjectClosed, ReadOnly
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .opening import TableFile
 from .schema.layout import Layout, layout_from
@@ -269,6 +269,8 @@ class Table(TableFile, Sized, Contents):
             stats = self.stats()
         except ObjectClosed:
             return f"<holdfastdb.Table {self.path}: closed>"
+        except Error as error:  # its medium failed
+            return f"<holdfastdb.Table {self.path}: {type(error).__name__}>"
         load = stats["size"] / stats["slots"]
         return (
             f"<holdfastdb.Table {self.path}: {stats['size']:,} items, load {load:.2f}, on {self.device}, "

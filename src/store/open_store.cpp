@@ -170,10 +170,15 @@ void OpenStore::close() {
                           " cannot be closed while it has reservations or leases: commit, abort or release them first");
   }
   const std::unique_lock uses(gates_.use);
+  struct End {  // also after an error of the sync, which a second attempt would meet again
+    OpenStore& its;
+    ~End() {
+      its.is_open_.store(false, std::memory_order_release);
+      its.engine_.reset();
+      its.object_.reset();
+    }
+  } const end{*this};
   if (!object_->read_only()) object_->sync();
-  is_open_.store(false, std::memory_order_release);
-  engine_.reset();
-  object_.reset();
 }
 
 StoreStats OpenStore::stats() {

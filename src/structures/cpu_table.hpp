@@ -144,10 +144,10 @@ class CpuTable final : public Engine {
   void close() override {
     const std::unique_lock changes(gates_.changes);
     if (!object_) return;
-    if (!object_->read_only()) object_->sync();
     const std::unique_lock uses(gates_.use);
     is_open_.store(false, std::memory_order_release);
-    object_.reset();
+    const auto object = std::move(object_);  // ends also where its medium has failed
+    if (!object->read_only()) object->sync();
   }
   bool is_open() const override { return is_open_.load(std::memory_order_acquire); }
 

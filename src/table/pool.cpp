@@ -1,6 +1,7 @@
 // pool.cpp: the public Pool, and how its tables are made, opened, renamed and dropped.
 #include "holdfast/pool.hpp"
 
+#include <exception>
 #include <utility>
 
 #include "pool/edit.hpp"
@@ -214,11 +215,22 @@ void Pool::Impl::close() {
     const auto guard = pass();
     objects = open_objects();
   }
-  for (const auto& object : objects) object->close();  // without the gate: their users may pass it before they end
+  std::exception_ptr failed;
+  for (const auto& object : objects) {  // without the gate: their users may pass it before they end
+    try {
+      object->close();
+    } catch (const Error&) {
+      if (object->is_open()) throw;  // it is too early
+      failed = std::current_exception();
+    }
+  }
   const auto guard = pass();
-  std::shared_ptr<pool::PoolFile> last;  // destroyed without the mutex
-  const std::lock_guard closing(file_mutex_);
-  last.swap(file_);
+  {
+    std::shared_ptr<pool::PoolFile> last;  // destroyed without the mutex
+    const std::lock_guard closing(file_mutex_);
+    last.swap(file_);
+  }
+  if (failed) std::rethrow_exception(failed);
 }
 
 Pool::Pool(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

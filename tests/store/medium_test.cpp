@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +12,10 @@
 #include <string>
 #include <thread>
 
+#include "holdfast/region.hpp"
 #include "holdfast/store.hpp"
+#include "holdfast/store_memory.hpp"
+#include "holdfast/structures.hpp"
 #include "holdfast/table.hpp"
 #include "support/errors.hpp"
 #include "support/folder.hpp"
@@ -72,6 +76,54 @@ TEST_F(StoreMedium, ARemovedFileIsNoticed) {
   pool.snapshot(folder_ / "kept.hold");
   Pool kept = Pool::open(folder_ / "kept.hold");
   EXPECT_EQ(Store::open(kept, "s").get("a")->value, "1");
+}
+
+/// The error is reported once. Then the file can be opened again, or replaced.
+TEST_F(StoreMedium, AFailedOneClosesOnce) {
+  Pool pool = Pool::create(path_);
+  Store store = Store::create(pool, "s");
+  store.set("a", "1");
+  std::uint64_t offset = 0;
+  for (const ExtentInfo& extent : pool.objects()[0].extents) offset = std::max(offset, extent.offset);
+  fs::resize_file(path_, offset);
+  EXPECT_THROW(store.get("a"), MediumError);
+  EXPECT_THROW(store.close(), MediumError);
+  EXPECT_FALSE(store.is_open());
+  EXPECT_NO_THROW(store.close());
+  EXPECT_THROW(store.get("a"), ObjectClosed);
+}
+
+TEST_F(StoreMedium, APoolOnAFailedOneClosesAllItsObjects) {
+  Pool pool = Pool::create(path_);
+  Store first = Store::create(pool, "first"), second = Store::create(pool, "second");
+  Table table = pool.create_table("t", {});
+  GroupTable group = GroupTable::create(pool, "g", {.cells = 1024});
+  Region region = Region::create(pool, "r", 4096);
+  region.section().end();
+  for (Store* store : {&first, &second}) store->set("a", "1");
+  group.insert(1, 2);
+  fs::remove(path_);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_THROW(pool.close(), MediumError);
+  EXPECT_FALSE(pool.is_open());
+  EXPECT_FALSE(first.is_open() || second.is_open() || table.is_open() || group.is_open() || region.is_open());
+  EXPECT_NO_THROW(pool.close());
+  EXPECT_NO_THROW(Pool::create(path_));
+}
+
+/// An object that its user still needs keeps the pool open, and the others are closed.
+TEST_F(StoreMedium, APoolWithALeaseStaysOpen) {
+  Pool pool = Pool::create(path_);
+  Store store = Store::create(pool, "s");
+  store.set("a", "1");
+  {
+    const Strings keys(std::vector<std::string>{"a"});
+    const StoreLease lease = store.lease({keys.bytes(), keys.offsets(), keys.size()});
+    EXPECT_THROW(pool.close(), InvalidArgument);
+    EXPECT_TRUE(pool.is_open() && store.is_open());
+  }
+  EXPECT_NO_THROW(pool.close());
+  EXPECT_FALSE(store.is_open());
 }
 
 TEST_F(StoreMedium, AnotherVersionIsRefused) {

@@ -15,7 +15,7 @@ from .._native import StoreIndex as NativeIndex
 from .._native import StoreOptions as NativeOptions
 from .._native import StoreScan as NativeScan
 from ..checked import MOST, flag, number, one_of, whole
-from ..errors import InvalidArgument, InvalidType
+from ..errors import Error, InvalidArgument, InvalidType, ObjectClosed
 from ..inspection import CheckReport, name_of, report_from
 from ..libraries import NUMPY
 from ..messages import shown
@@ -275,9 +275,11 @@ class Store(SingleKeys, InPlace):
 
     def close(self) -> None:
         """Closes the store, and the pool if it was given by its path. A second time does nothing."""
-        self._native.close()
-        if self._owned is not None:
-            self._owned.close()
+        try:
+            self._native.close()
+        finally:
+            if self._owned is not None and self.closed:
+                self._owned.close()
 
     @property
     def closed(self) -> bool:
@@ -298,9 +300,12 @@ class Store(SingleKeys, InPlace):
             error.add_note(str(open_rows))
 
     def __repr__(self) -> str:
-        if self.closed:
+        try:
+            return f"<holdfastdb.Store {self._path}: {len(self):,} items>"
+        except ObjectClosed:
             return f"<holdfastdb.Store {self._path}: closed>"
-        return f"<holdfastdb.Store {self._path}: {len(self):,} items>"
+        except Error as error:  # its medium failed
+            return f"<holdfastdb.Store {self._path}: {type(error).__name__}>"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise InvalidType(

@@ -98,12 +98,17 @@ void MappedObject::close() {
   const std::lock_guard guard(mutex_);
   if (!is_open()) return;
   if (sections_ != 0) throw InvalidArgument(path + " has an open section: end it first");
-  if (!object_->read_only()) object_->sync();
+  struct End {  // also where its medium has failed
+    MappedObject& its;
+    ~End() {
 #ifdef HOLDFAST_WITH_CUDA
-  ranges_.remove_all();
+      its.ranges_.remove_all();
 #endif
-  is_open_.store(false, std::memory_order_release);
-  object_.reset();
+      its.is_open_.store(false, std::memory_order_release);
+      its.object_.reset();
+    }
+  } const end{*this};
+  if (!object_->read_only()) object_->sync();
 }
 
 }  // namespace holdfast::table
