@@ -180,6 +180,12 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     if (scenario_.shape.flush_at != 0) runner.flush_all_at(scenario_.shape.flush_at);
     world.durable().settle();
     start_ = world.durable().settled();
+    if (scenario_.is_reopened) {
+      world.load(start_);
+      runner.recover();
+      world.durable().settle();
+      start_ = world.durable().settled();
+    }
     start_volatile_ = world.volatile_part();
     if (scenario_.damaged >= 0) damage(static_cast<unsigned>(scenario_.damaged));
     for (unsigned caller = 0; caller < count(); ++caller) {

@@ -47,6 +47,7 @@ struct Scenario {
   std::vector<std::vector<Operation>> callers;
   bool may_be_full = false;  ///< `no_space` is an answer
   int damaged = -1;          ///< a bit of this key's item flips before the callers begin, and the store is opened
+  bool is_reopened = false;  ///< the store is opened after `setup`
 };
 
 proof::Verdict explore(const Scenario& scenario, Flavour flavour);

@@ -203,6 +203,7 @@ class Runner {
     content.key = key.key().data;
     content.key_bytes = key.key().bytes;
     content.value_bytes = 8 * operation.words;
+    content.expiry = operation.expiry;
     const auto chunk_words = static_cast<unsigned>(parts_.chunk_words());
     NewItem item;
     if (!reserve_item(parts_, content, (operation.words + chunk_words - 1) / chunk_words, item))

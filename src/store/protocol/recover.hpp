@@ -33,6 +33,17 @@ struct Recovered {
   std::uint64_t newest = 0;          ///< the largest sequence number of an item that verifies
 };
 
+/// Whether a cell that does not verify may have an item that is over, and was free at an earlier opening: other items took its chunks, or lines behind
+/// its first. The state has check bits; that an item was flushed, only its number says, which is verified if nothing else can have changed.
+template <ItemMemory Memory>
+HOLDFAST_BOTH bool is_left_over(Memory& memory, const Moment& moment, const Cell& cell, const Header& header) {
+  const State state{memory.load(cell.words + kStateWord)};
+  if (!state.is_valid()) return false;
+  if (state.expiry() != 0 && state.expiry() <= moment.now) return true;
+  const bool has_more = header.chunks != 0 || 8 * header.words() > kLineBytes;
+  return has_more && moment.is_over(state, memory.load(cell.words + kSequenceWord));
+}
+
 /// Looks at one cell. True: an item that counts, whose chunks are not free, and which `enter` takes next. Otherwise the cell is free, and `is_free` says so, or damaged.
 template <Parts P>
 HOLDFAST_BOTH bool look(P& parts, const Moment& moment, const Cell& cell, Header& header, bool& is_free,
@@ -41,8 +52,10 @@ HOLDFAST_BOTH bool look(P& parts, const Moment& moment, const Cell& cell, Header
   const Found found =
       inspect_whole(memory, cell, header, parts.chunk_words(), [&](Location location) { return parts.at(location); });
   const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
-  is_free = found == Found::free;
-  recovered.damaged += found == Found::damaged ? 1 : 0;
+  const bool left_over = found == Found::damaged && is_left_over(memory, moment, cell, header);
+  is_free = found == Found::free || left_over;
+  recovered.damaged += found == Found::damaged && !left_over ? 1 : 0;
+  recovered.over += left_over ? 1 : 0;
   if (found != Found::live) return false;
   if (sequence > recovered.newest) recovered.newest = sequence;
   // An item that is over stays so for ever, since what says so is durable.
