@@ -251,6 +251,8 @@ class Store {
   std::uint64_t drop_damaged();
   Domain domain() const;  ///< what survives of what was acknowledged
 
+  /// Copies the store's pool: Pool::snapshot.
+  SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
   CheckReport check() const;  ///< verifies every item's checksum; changes wait meanwhile
   void sync();                ///< puts the store on its device and marks it clean
   /// Idempotent. A handle that goes without it does the same, and says nothing of errors.

@@ -147,6 +147,11 @@ std::pair<bool, std::vector<KeyAndItem>> visit_some(const HeldStore& store, Stor
   return {more, std::move(given)};
 }
 
+Dict snapshot(HeldStore& store, const std::string& path, bool overwrite, unsigned threads, const nb::object& progress) {
+  const SnapshotOptions options = snapshot_options(overwrite, threads, true, progress);
+  return to_dict(released([&] { return store.snapshot(path, options); }));
+}
+
 Dict stats(const HeldStore& store) {
   const StoreStats stats = released([&] { return store.stats(); });
   Dict result;
@@ -257,6 +262,7 @@ void bind_store(nb::module_& module) {
       .def("reclaim", &Store::reclaim, unlocked)
       .def("drop_damaged", &Store::drop_damaged, unlocked)
       .def("domain", [](const HeldStore& store) { return name(released([&] { return store.domain(); })); })
+      .def("snapshot", &snapshot, "path"_a, "overwrite"_a, "threads"_a, "progress"_a.none(), "Copies the store's pool.")
       .def("check", [](const HeldStore& store) { return to_dict(released([&] { return store.check(); })); })
       .def("sync", &Store::sync, unlocked)
       .def("close", &Store::close, unlocked)

@@ -26,9 +26,9 @@ Store::Store(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store Store::create(Pool& pool, const std::string& name, const StoreOptions& options) {
   const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& file, const std::string& label) {
     store::require_valid(options, label);
-    return std::make_shared<Impl>(
-        store::StoreObject::create(edit, file, name, {.label = label, .seed = options.seed, .flush = options.flush}),
-        options);
+    const store::StoreUse use{.label = label, .seed = options.seed, .flush = options.flush};
+    return std::make_shared<Impl>(PoolAccess::of(pool).shared_from_this(),
+                                  store::StoreObject::create(edit, file, name, use), options);
   };
   return Store(PoolAccess::create<Impl>(pool, kinds::store_kind(), name, options.overwrite, make));
 }
@@ -38,7 +38,8 @@ Store Store::open(Pool& pool, const std::string& name, const StoreOptions& optio
                           const std::string& label) {
     store::require_valid(options, label);
     const store::StoreUse use{.label = label, .flush = options.flush, .salvage = PoolAccess::of(pool).options.salvage};
-    return std::make_shared<Impl>(store::StoreObject::open(file, entry, use), options);
+    return std::make_shared<Impl>(PoolAccess::of(pool).shared_from_this(), store::StoreObject::open(file, entry, use),
+                                  options);
   };
   return Store(PoolAccess::open<Impl>(pool, name, reopen));
 }
@@ -128,6 +129,9 @@ std::uint64_t Store::drop_damaged() {
   return impl_->use().change(1, [](Engine& engine) { return engine.drop_damaged(); });
 }
 Domain Store::domain() const { return impl_->use().domain(); }
+SnapshotResult Store::snapshot(const std::string& path, const SnapshotOptions& options) {
+  return impl_->pool()->snapshot(path, options);
+}
 CheckReport Store::check() const { return impl_->check(); }
 void Store::sync() { impl_->use().sync(); }
 void Store::close() {

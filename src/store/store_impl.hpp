@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "holdfast/store.hpp"
@@ -11,6 +12,7 @@
 #include "store/cpu/rows.hpp"
 #include "store/open_store.hpp"
 #include "store/single_calls.hpp"
+#include "table/pool_impl.hpp"
 
 namespace holdfast {
 
@@ -59,8 +61,8 @@ inline void require_rows(const char* what, std::size_t given, std::size_t rows, 
 
 class Store::Impl : public pool::OpenObject {
  public:
-  Impl(std::unique_ptr<store::StoreObject> object, const StoreOptions& options)
-      : OpenObject(object->number(), object->path()), store_(std::move(object), options) {}
+  Impl(std::shared_ptr<PoolAccess::Impl> pool, std::unique_ptr<store::StoreObject> object, const StoreOptions& options)
+      : OpenObject(object->number(), object->path()), pool_(std::move(pool)), store_(std::move(object), options) {}
   ~Impl() override {
     try {
       close();
@@ -71,7 +73,19 @@ class Store::Impl : public pool::OpenObject {
 
   bool is_open() const override { return !forked() && store_.is_open(); }
   void close() override {
-    if (!forked()) store_.close();  // in a child its mappings and locks are the parent's
+    if (forked()) return;  // its mappings and locks are the parent's
+    const std::lock_guard guard(closing_);
+    struct End {  // also where its medium has failed; not where rows are leased
+      Impl& its;
+      ~End() {
+        if (!its.store_.is_open()) its.pool_.reset();
+      }
+    } const end{*this};
+    store_.close();
+  }
+  /// Throws ObjectClosed. The caller keeps it.
+  std::shared_ptr<PoolAccess::Impl> pool() {
+    return use().search([this](store::cpu::Engine&) { return pool_; });
   }
   CheckReport check() override { return use().check(); }
   std::unique_ptr<pool::Quiesced> quiesce(const SnapshotOptions&) override {
@@ -205,6 +219,8 @@ class Store::Impl : public pool::OpenObject {
                           std::to_string(bytes) + ": " + advice);
   }
 
+  std::mutex closing_;
+  std::shared_ptr<PoolAccess::Impl> pool_;  ///< as long as the store is open; ends after it
   store::OpenStore store_;
   store::SingleCalls single_{store_};
 };

@@ -77,6 +77,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
 
 /// For the public classes of kinds: an object of type `Object`, which derives from OpenObject, in a pool that is open.
 struct PoolAccess {
+  using Impl = Pool::Impl;
   static Pool::Impl& of(const Pool& pool) { return *pool.impl_; }
 
   template <class Object>

@@ -73,9 +73,30 @@ TEST_F(StoreMedium, ARemovedFileIsNoticed) {
   EXPECT_EQ(store.get("a")->value, "1") << "what was there is still found";
   EXPECT_THROW(store.sync(), MediumError);
   EXPECT_EQ(store.domain(), Domain::none);
-  pool.snapshot(folder_ / "kept.hold");
+  store.snapshot(folder_ / "kept.hold");
   Pool kept = Pool::open(folder_ / "kept.hold");
   EXPECT_EQ(Store::open(kept, "s").get("a")->value, "1");
+}
+
+/// Also when it is the last handle to the pool; a closed store has none.
+TEST_F(StoreMedium, AStoreCopiesItsPool) {
+  Store store = [&] {
+    Pool pool = Pool::create(path_);
+    pool.create_table("t", {});
+    return Store::create(pool, "s");
+  }();
+  store.set("a", "1");
+  EXPECT_EQ(store.snapshot(folder_ / "b.hold").items, 1);
+  EXPECT_THROW(store.snapshot(folder_ / "b.hold"), PoolExists);
+  EXPECT_THROW(store.snapshot(path_, {.overwrite = true}), ObjectInUse);
+  store.set("b", "2");
+  EXPECT_EQ(store.snapshot(folder_ / "b.hold", {.overwrite = true}).items, 2);
+  store.close();
+  EXPECT_THROW(store.snapshot(folder_ / "c.hold"), ObjectClosed);
+  EXPECT_NO_THROW(Pool::create(path_, true)) << "nothing keeps the pool open";
+  Pool copy = Pool::open(folder_ / "b.hold");
+  EXPECT_EQ(copy.objects().size(), 2);
+  EXPECT_EQ(Store::open(copy, "s").get("b")->value, "2");
 }
 
 /// The error is reported once. Then the file can be opened again, or replaced.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -14,9 +14,9 @@ from .._native import Blobs
 from .._native import StoreIndex as NativeIndex
 from .._native import StoreOptions as NativeOptions
 from .._native import StoreScan as NativeScan
-from ..checked import MOST, flag, number, one_of, whole
+from ..checked import MOST, flag, function_of, number, one_of, whole
 from ..errors import Error, InvalidArgument, InvalidType, ObjectClosed
-from ..inspection import CheckReport, name_of, report_from
+from ..inspection import CheckReport, SnapshotReport, name_of, path_text, report_from
 from ..libraries import NUMPY
 from ..messages import shown
 from ..opening import mode_of
@@ -264,6 +264,33 @@ class Store(SingleKeys, InPlace):
     def path(self) -> str:
         """The pool file and the store's name: "POOL:NAME"."""
         return self._path
+
+    def snapshot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        threads: int = 0,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> SnapshotReport:
+        """Copies the store's pool, as it is at one moment, into a new pool file, on any medium. Changes of the store
+        wait for that moment only.
+
+        It also saves a store whose file was removed. Items that were damaged are copied as they are (`damaged`).
+
+        Parameters
+        ----------
+        path, overwrite, threads, progress
+            As for `Table.snapshot`.
+
+        Raises
+        ------
+        PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError, ObjectClosed
+        """
+        taken = self._native.snapshot(
+            path_text(path), flag("overwrite", overwrite), whole("threads", threads, 0, 1 << 16), function_of(progress)
+        )
+        return SnapshotReport(path=path_text(path), **taken)
 
     def check(self) -> CheckReport:
         """Verifies the checksum of every item; changes wait meanwhile."""

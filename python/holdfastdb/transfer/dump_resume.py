@@ -30,9 +30,11 @@ class DumpResume:
     def __init__(self, path: Path, table: Table | StoreRows, how: dict[str, Any]) -> None:
         self.path, self.partial = path, path.with_name(path.name + ".partial")
         self.resume_file = ResumeFile(path.with_name(self.partial.name + ".resume"))
-        pool, info = facts_of(table)
-        self.possible = table.mode == "r" and info.clean
-        state = {"pool_id": pool.pool_id, "object": info.number, "generation": info.generation}
+        self.possible, state = False, {}
+        if not isinstance(table, StoreRows):
+            pool, info = facts_of(table)
+            self.possible = table.mode == "r" and info.clean
+            state = {"pool_id": pool.pool_id, "object": info.number, "generation": info.generation}
         self._task = {**how, **state, "boot_id": boot_id()}
         self._found = self.resume_file.read() or {}
 

@@ -279,7 +279,7 @@ def _dump(
         raise InvalidArgument(f"{table.path} keeps no scores: dump it without them")
     if form != "csv":
         pyarrow("pyarrow", path)
-    if path.exists() and path.samefile(table._pool_path):
+    if path.exists() and Path(table._pool_path).exists() and path.samefile(table._pool_path):
         raise PoolExists(f"{path} is the pool that is to be dumped: name another file")
     replaced = look(path, "a dump")
     begun = time.perf_counter()

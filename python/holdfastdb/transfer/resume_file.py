@@ -20,7 +20,6 @@ from ..errors import InvalidArgument
 from ..inspection import ObjectInfo, PoolInfo, inspect
 from ..table import Table
 from .files import Seen, errors_of, give_name, id_of, look, sync_folder
-from .store_rows import StoreRows
 
 _HEAD = "holdfast resume file, version 2\n"
 _DRAFTS = 1000
@@ -33,7 +32,7 @@ def boot_id() -> str:
     return ""
 
 
-def facts_of(table: Table | StoreRows) -> tuple[PoolInfo, ObjectInfo]:
+def facts_of(table: Table) -> tuple[PoolInfo, ObjectInfo]:
     """What the file says of a table's pool, and of the table."""
     pool = inspect(table._pool_path)
     return pool, next(found for found in pool.objects if found.number == table._number)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..inspection import inspect
 from ..schema.layout import Layout
 from ..store import Store
 
@@ -21,7 +20,6 @@ class StoreRows:
         self.path = store.path
         self._store, self._items = store, store.scan()
         self._pool_path = store._pool_path
-        self._number = next(one.number for one in inspect(self._pool_path).objects if one.name == store._name)
 
     def __len__(self) -> int:
         return len(self._store)

@@ -64,3 +64,39 @@ def test_a_with_block_ends_with_its_own_error(tmp_path: Path) -> None:
         _cut(path)
         store[b"a"]
     assert store.closed
+
+
+def test_a_removed_store_can_be_saved(tmp_path: Path) -> None:
+    """By the store alone: it was opened by its path."""
+    path = tmp_path / "a.hold"
+    store = hf.Store(path)
+    store.set_many([b"a", b"b"], [b"1", b"2"])
+    _removed(path)
+    with pytest.raises(hf.MediumError, match="take a snapshot to another file"):
+        store[b"c"] = b"3"
+    assert store.snapshot(tmp_path / "b.hold").items == 2
+    for again in (False, True):
+        assert hf.dump(store, tmp_path / "b.csv", overwrite=again).rows == 2
+    with pytest.raises(hf.MediumError):
+        store.close()
+    with pytest.raises(hf.ObjectClosed):
+        store.snapshot(tmp_path / "c.hold")
+    with hf.Store(tmp_path / "b.hold", mode="r") as saved:
+        assert dict(saved.scan()).keys() == {b"a", b"b"}
+
+
+def test_a_store_copies_its_pool(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    with hf.Store(tmp_path / "a.hold") as store:
+        store[b"a"] = b"1"
+        report = store.snapshot(tmp_path / "b.hold", threads=2, progress=lambda done, total: seen.append((done, total)))
+        assert (report.items, report.damaged) == (1, 0) and report.path == str(tmp_path / "b.hold")
+        assert seen and seen[-1][0] == seen[-1][1]
+        with pytest.raises(hf.PoolExists):
+            store.snapshot(tmp_path / "b.hold")
+        store[b"b"] = b"2"
+        assert store.snapshot(tmp_path / "b.hold", overwrite=True).items == 2
+        with pytest.raises(hf.ObjectInUse):
+            store.snapshot(store.path.partition(":")[0], overwrite=True)
+    with hf.Store(tmp_path / "b.hold", mode="r") as copy:
+        assert copy[b"b"] == b"2"

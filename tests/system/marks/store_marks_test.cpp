@@ -102,6 +102,7 @@ MarkKind store_kind() {
                     for (int i = 0; i < 4; ++i) store.reclaim();
                   })};
   made.reads = {
+      {"snapshot", [](MarkScene& scene) { scene.store->snapshot(scene.folder + "/b.hold", {.overwrite = true}); }},
       store_call("get", [](Store& store) { store.get("k1"); }),
       store_call("drop_damaged", [](Store& store) { store.drop_damaged(); }),  // nothing is
       store_call("get a batch",
