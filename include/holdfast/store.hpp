@@ -139,7 +139,8 @@ struct StoreStats {
   std::uint64_t killed_at_open = 0;  ///< items whose replacement a crash interrupted
   std::uint64_t damaged_at_open =
       0;  ///< items, and pieces of 2 MiB, that did not match their checksum: their keys are absent; `check` names them
-  double open_ms = 0;  ///< until every key was answered
+  std::uint64_t damaged_pieces = 0;  ///< of those: pieces of 2 MiB, of which it is not known how many items they had
+  double open_ms = 0;                ///< until every key was answered
   bool index_on_gpu = false;
   std::string index_failure;  ///< why the index is on the CPU although it was opened on a GPU; else empty
 };

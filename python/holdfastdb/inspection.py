@@ -269,12 +269,31 @@ def no_space(what: str, path: str) -> NoSpace:
             f"{what} found no space in {path}: its values have all of the max_bytes={limit:,} it was created with. "
             "Erase keys, or create a table with a larger max_bytes and load a dump of this one into it"
         )
-    free, size = medium.f_bavail * medium.f_frsize, medium.f_blocks * medium.f_frsize
     return NoSpace(
-        f"{what} found no space in {path}: the pool has {_size(file.st_size)}, and its medium, of {_size(size)}, has "
-        f"{_size(free)} free. Free space there, raise a quota or limit of file sizes that is less, or erase keys; or "
-        "copy the pool to a larger medium with `holdfast snapshot`. Then run it again; all other rows stand"
+        f"{what} found no space in {path}: {_space(file, medium)}. Free space there, raise a quota or limit of file "
+        "sizes that is less, or erase keys; or copy the pool to a larger medium with `holdfast snapshot`. Then run it "
+        "again; all other rows stand"
     )
+
+
+def store_no_space(what: str, pool: str, path: str, limit: int, evicts: bool) -> NoSpace:
+    """The error for items of a store that has all the memory that `limit` allows; 0: all that its medium gave."""
+    if limit:
+        less = "delete items" if evicts else "delete items, or open it with evict=True"
+        return NoSpace(f"{path} has no memory for {what}: its limit is {limit:,} bytes. Raise the limit, or {less}")
+    try:
+        space = f": {_space(Path(pool).stat(), os.statvfs(pool))}"
+    except OSError:
+        space = ""
+    return NoSpace(
+        f"{path} has no space for {what}{space}. Free space there, raise a quota or limit of file sizes that is less, "
+        "or delete items; if there is space, the system has no memory for the index: free some"
+    )
+
+
+def _space(file: os.stat_result, medium: os.statvfs_result) -> str:
+    free, size = medium.f_bavail * medium.f_frsize, medium.f_blocks * medium.f_frsize
+    return f"the pool has {_size(file.st_size)}, and its medium, of {_size(size)}, has {_size(free)} free"
 
 
 def _full_heap(pool: str, name: str) -> int:

@@ -134,8 +134,8 @@ def create_options(
     made = _native.CreateOptions()
     shape = made.shape
     shape.key_bytes = length("key", key, 65536)
-    shape.value_bytes = length("value", value, 1 << 31)
-    shape.capacity = whole("capacity", capacity, 0, MOST)
+    shape.value_bytes = length("value", value, 65536)
+    shape.capacity = whole("capacity", capacity, 0, 1 << 40)
     shape.levels = whole("levels", given.get("levels", shape.levels), 0, 1 << 16)
     shape.hash_locations = whole("hash_locations", given.get("hash_locations", shape.hash_locations), 0, 1 << 16)
     shape.slots = whole("slots", given.get("slots", shape.slots), 0, 1 << 16)

@@ -193,7 +193,7 @@ class Table(TableFile, Sized, Contents):
 
     def reserve(self, items: int) -> None:
         """Grows the table so that it holds `items` items without another resize. Raises NoSpace."""
-        self._native.reserve(whole("items", items, 0, MOST))
+        self._native.reserve(whole("items", items, 0, 1 << 40))
 
     def load_cache(self) -> None:
         """Copies the buckets and values that `Gpu.cache_policy` chooses into GPU memory, and waits for the copies.

@@ -162,6 +162,7 @@ Dict stats(const HeldStore& store) {
   result["evicted"] = stats.evicted;
   result["killed_at_open"] = stats.killed_at_open;
   result["damaged_at_open"] = stats.damaged_at_open;
+  result["damaged_pieces"] = stats.damaged_pieces;
   result["open_ms"] = stats.open_ms;
   result["index"] = stats.index_on_gpu ? "gpu" : "cpu";
   result["index_failure"] = stats.index_failure;

@@ -191,6 +191,7 @@ StoreStats OpenStore::stats() {
     stats.evicted = engine.evicted();
     stats.killed_at_open = engine.recovered().killed;
     stats.damaged_at_open = engine.damaged_at_open();
+    stats.damaged_pieces = engine.damaged_pieces_at_open();
     stats.open_ms = open_ms_;
     stats.index_on_gpu = engine.index().is_batched();
     stats.index_failure = engine.index().failure();

@@ -11,6 +11,7 @@
 #include "holdfast/error.hpp"
 #include "store/pipeline/executor.hpp"
 #include "store/pipeline_fixture.hpp"
+#include "support/errors.hpp"
 #include "support/random.hpp"
 
 namespace holdfast {
@@ -268,7 +269,8 @@ TEST_P(StorePipelineTest, BadInputIsRefused) {
   for (const double wrong : {-1.0, 1e15}) {  // no cycle is long enough for the last one
     EXPECT_THROW(StorePipeline(store_, {.mode = StoreMode::staged, .rate = wrong}), InvalidArgument);
   }
-  EXPECT_THROW(StorePipeline(store_, {.mode = StoreMode::staged, .reads = 1.5}), InvalidArgument);
+  test::expect_error<InvalidArgument>([&] { StorePipeline(store_, {.mode = StoreMode::staged, .reads = 1.5}); },
+                                      "cannot have a share of reads of 1.5");
   StorePipeline pipeline(store_, with({}));
   StoreCaller caller = pipeline.caller(), other = pipeline.caller();
   const std::string long_key(65'536, 'k'), long_value((1 << 20) + 1, 'v');

@@ -135,6 +135,13 @@ def plural(count: int, one: str) -> str:
     return f"{count:,} {one}{'' if count == 1 else 's'}"
 
 
+def damage(count: int, pieces: int) -> str:
+    """Of a store: 1 damaged item; 2 damaged items and 1 damaged piece of 2 MiB. `count` has both."""
+    items = [plural(count - pieces, "damaged item")] if count > pieces or not count else []
+    lost = [f"{plural(pieces, 'damaged piece')} of 2 MiB, whose items are not known"] if pieces else []
+    return " and ".join([*items, *lost])
+
+
 def in_columns(rows: list[list[str]], right: set[int]) -> list[str]:
     """Rows as lines, their columns below each other; those at `right` end together."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -17,7 +17,7 @@ from ..schema.layout import Layout
 from ..store import Store
 from ..transfer import dump
 from ..transfer.formats import FORMATS
-from .output import AsJson, emit, in_columns, plural, progress
+from .output import AsJson, damage, emit, in_columns, plural, progress
 from .targets import (
     AnyPath,
     ItemsPath,
@@ -111,7 +111,7 @@ def _store_stats(target: Target, as_json: bool) -> None:
         f"{stats.free_bytes:,} of them free, in whole pieces"
     ]
     if stats.damaged_at_open:
-        lines.append(f"left out {plural(stats.damaged_at_open, 'damaged item')}: holdfast check names them")
+        lines.append(f"left out {damage(stats.damaged_at_open, stats.damaged_pieces)}: holdfast check names them")
     lines.append(f"opened in {stats.open_ms:.1f} ms")
     emit(as_json, asdict(stats), "\n".join(lines))
 
@@ -139,12 +139,16 @@ def stats(target: ItemsPath, as_json: AsJson = False) -> None:
 
 
 def _shutdown_line(objects: Objects, report: CheckReport) -> str:
-    if report.was_clean:
+    not_closed = [one for one in objects if not one.clean]
+    refused = report.was_clean and not report.ok and any(not one.same_boot for one in not_closed)
+    if report.was_clean and not refused:
         return "clean shutdown: yes"
-    if all(one.clean for one in objects):
+    if not not_closed:
         why = "in the middle of a resize"
     else:
-        why = "killed" if all(one.same_boot for one in objects) else "the machine restarted"
+        why = "killed" if all(one.same_boot for one in not_closed) else "the machine restarted"
+    if refused:
+        return f"clean shutdown: no ({why}); nothing was recovered"
     stores = bool(objects) and all(one.type == "store" for one in objects)
     mended = [] if stores else [f"{plural(report.repaired_slots, 'slot')} under insertion"]
     if report.finished_moves or stores:
@@ -154,7 +158,7 @@ def _shutdown_line(objects: Objects, report: CheckReport) -> str:
     return f"clean shutdown: no ({why}); recovered {', '.join(mended)} in {report.recovery_ms:.0f} ms"
 
 
-def _verify(as_json: bool, target: Target, repair: bool, dropped: int | None = None) -> None:
+def _verify(as_json: bool, target: Target, repair: bool, dropped: tuple[int, int] | None = None) -> None:
     before = inspect(target.file)
     objects = chosen(before, target)
     try:
@@ -169,10 +173,10 @@ def _verify(as_json: bool, target: Target, repair: bool, dropped: int | None = N
     lines = [_first_line(before, target, objects, report.items), _shutdown_line(objects, report)]
     lines += [f"mended {repair}" for repair in report.repairs]
     if dropped is not None:
-        lines.append(f"dropped {plural(dropped, 'damaged item')}")
+        lines.append(f"dropped {damage(*dropped)}")
     lines += [*(f"checked {what}" for what in report.checked), verdict, *report.errors]
     data = {"path": str(target), "ok": report.ok, **asdict(report)}
-    emit(as_json, data if dropped is None else {**data, "dropped": dropped}, "\n".join(lines))
+    emit(as_json, data if dropped is None else {**data, "dropped": dropped[0]}, "\n".join(lines))
     if not report.ok:
         raise typer.Exit(1)
 
@@ -182,16 +186,18 @@ def check(target: AnyPath, as_json: AsJson = False) -> None:
     _verify(as_json, target, repair=False)
 
 
-def _drop_damaged(target: Target) -> int:
+def _drop_damaged(target: Target) -> tuple[int, int]:
+    """How many items and pieces, and how many of them are pieces."""
     stores = [one.name for one in chosen(inspect(target.file), target) if one.type == "store"]
     if not stores:
         raise InvalidArgument(f"{target} is no store and has none, and --drop-damaged is for stores")
     with Pool.open(target.file) as pool:
-        dropped = 0
+        dropped = pieces = 0
         for name in stores:
             with Store(pool, name=name) as store:
+                pieces += store.stats().damaged_pieces
                 dropped += store.drop_damaged()
-    return dropped
+    return dropped, pieces
 
 
 def recover(
@@ -229,13 +235,14 @@ def snapshot(
         tables = [whole.table(one.name, device="cpu") for one in objects if one.table]
         stores = [Store(whole, name=one.name) for one in objects if one.type == "store" and not one.damage]
         report = whole.snapshot(copy, overwrite=overwrite, progress=done)
+        pieces = sum(store.stats().damaged_pieces for store in stores)
         del tables, stores
     rate = report.written / max(report.total_ms, 1e-3) / 1e3
     text = f"{copy}: {plural(report.items, 'item')}, {report.bytes:,} bytes in {report.total_ms / 1e3:.2f} s"
     emit(as_json, {"source": pool, **asdict(report)}, f"{text} ({rate:,.0f} MB/s written)")
     if report.damaged:
-        damaged = f"{plural(report.damaged, 'damaged item')}"
-        typer.echo(f"holdfast: {pool}: {damaged} copied without repair: holdfast check names what is damaged", err=True)
+        what = damage(report.damaged, pieces)
+        typer.echo(f"holdfast: {pool}: {what} copied without repair: holdfast check names what is damaged", err=True)
         raise typer.Exit(1)
 
 

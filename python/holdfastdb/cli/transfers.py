@@ -12,7 +12,7 @@ from ..store import Store
 from ..transfer import dump as dump_table
 from ..transfer import load as load_table
 from ..transfer.rows import BadRow
-from .output import AsJson, Device, emit, plural, progress
+from .output import AsJson, Device, damage, emit, plural, progress
 from .targets import ItemsPath, TablePath, is_store, opened, opened_for_reading, opened_store
 
 _SHOWN = 20
@@ -112,12 +112,12 @@ def dump(
             items, file, value=value, key=key, format=format, scores=scores, overwrite=overwrite, resume=resume,
             progress=done,
         )  # fmt: skip
-        left_out = items.stats().damaged_at_open if isinstance(items, Store) else 0
+        stats = items.stats() if isinstance(items, Store) else None
+        left_out = stats.damaged_at_open if stats else 0
     text = f"{file}: {plural(report.rows, 'item')} of {target}, {report.bytes:,} bytes in {report.seconds:.2f} s"
     data = {"pool": str(target), **asdict(report), "left_out": left_out}
     emit(as_json, data, text + (" (resumed)" if report.resumed else ""))
-    if left_out:
-        typer.echo(
-            f"holdfast: {target}: left out {plural(left_out, 'damaged item')}: holdfast check names them", err=True
-        )
+    if stats and left_out:
+        what = damage(left_out, stats.damaged_pieces)
+        typer.echo(f"holdfast: {target}: left out {what}: holdfast check names them", err=True)
         raise typer.Exit(1)

@@ -358,7 +358,7 @@ def _may_replace(demo: type[Demo], options: Options) -> Options:
     if options.overwrite or not os.path.lexists(options.path):
         return options
     if not options.own:
-        raise PoolExists(f"{options.path} exists: open it, name another path, or pass overwrite=True")
+        raise PoolExists(f"{options.path} exists: open it, name another path, or overwrite it")
     if not _left_by(demo, options.path):
         raise PoolExists(f"{options.path} exists, and no demo of yours made it: name another path, or overwrite it")
     return replace(options, overwrite=True)

@@ -75,6 +75,8 @@ class StoreStats:
     """Items whose replacement a crash interrupted."""
     damaged_at_open: int
     """Items, and pieces of 2 MiB, that did not match their checksum: their keys are absent. `check` names them."""
+    damaged_pieces: int
+    """Of those: pieces of 2 MiB, each of which counts as one; it is not known how many items it had."""
     open_ms: float
     """Until every key was answered."""
     index: str

@@ -9,9 +9,13 @@ import numpy as np
 from .._native import Store as NativeStore
 from ..checked import MOST, whole
 from ..errors import InvalidArgument, InvalidType, NoSpace
+from ..inspection import store_no_space
 from ..messages import shown
 from .items import StoreItem, StoreStatus, item_of
 from .times import expiry_of
+
+_PIECE = 2 << 20
+"""By which the memory of a store grows."""
 
 
 def _bytes(name: str, given: Any) -> bytes:
@@ -30,6 +34,8 @@ class SingleKeys:
 
     _native: NativeStore
     _path: str
+    _pool_path: str
+    _evicts: bool
 
     def __getitem__(self, key: bytes) -> bytes:
         value = self._native.get(_bytes("key", key))
@@ -189,10 +195,10 @@ class SingleKeys:
         return StoreStatus(code)
 
     def _no_space(self, what: str) -> NoSpace:
-        return NoSpace(
-            f"{self._path} has no memory for {what}: raise its limit, free space on its medium, delete items, or open "
-            "it with a limit and evict=True"
-        )
+        stats = self._native.stats()
+        limit: int = stats["limit_bytes"]
+        reached = 0 < limit < stats["memory_bytes"] + _PIECE
+        return store_no_space(what, self._pool_path, self._path, limit if reached else 0, self._evicts)
 
     def _count(self, key: bytes, by: int, subtract: bool) -> int | None:
         code, result = self._native.count(_bytes("key", key), whole("by", by, 0, MOST), subtract)

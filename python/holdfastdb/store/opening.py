@@ -19,6 +19,8 @@ from ..pool import Pool
 
 NEW_NAME = "store"
 """Of a store that is created without a name."""
+LIMITS = 4 << 20, 1 << 40
+"""Of the memory for items, in bytes."""
 _ATTEMPTS = 3
 """To open or create a pool that other processes create and remove at the same time."""
 _MOST_SHOWN = 8
@@ -33,6 +35,12 @@ def device_numbers(devices: Sequence[int]) -> list[int]:
     if len(devices) > _MOST_DEVICES:
         raise InvalidArgument(f"devices has {len(devices):,} numbers: give up to {_MOST_DEVICES}")
     return [whole("devices", device, 0, (1 << 31) - 1) for device in devices]
+
+
+def limit_of(limit: Any) -> int:
+    if type(limit) is int and limit and not LIMITS[0] <= limit <= LIMITS[1]:
+        raise InvalidArgument(f"limit is {shown(limit)}: give 4 MiB to 1 TiB, in bytes, or 0 for none")
+    return whole("limit", limit, 0, LIMITS[1])
 
 
 class Opened(NamedTuple):

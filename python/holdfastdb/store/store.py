@@ -14,7 +14,7 @@ from .._native import Blobs
 from .._native import StoreIndex as NativeIndex
 from .._native import StoreOptions as NativeOptions
 from .._native import StoreScan as NativeScan
-from ..checked import MOST, flag, function_of, number, one_of, whole
+from ..checked import flag, function_of, number, one_of, whole
 from ..errors import Error, InvalidArgument, InvalidType, ObjectClosed
 from ..inspection import CheckReport, SnapshotReport, name_of, path_text, report_from
 from ..libraries import NUMPY
@@ -26,7 +26,7 @@ from ..strings import Strings, give, take
 from .in_place import InPlace
 from .items import StoreItem, StoreStats, StoreStatus, item_of
 from .keys import SingleKeys
-from .opening import device_numbers, open_store
+from .opening import device_numbers, limit_of, open_store
 from .row_options import Flags, RowOptions, Seconds
 from .times import LATEST
 
@@ -104,7 +104,7 @@ class Store(SingleKeys, InPlace):
         devices: Sequence[int] = (),
     ) -> None:
         options = NativeOptions()
-        options.limit_bytes = whole("limit", limit, 0, MOST)
+        options.limit_bytes = limit_of(limit)
         options.evict = flag("evict", evict)
         options.expected_items = whole("expected_items", expected_items, 0, (1 << 32) - 1)
         options.max_value_bytes = whole("max_value", max_value, 1, 128 << 20)
@@ -115,7 +115,7 @@ class Store(SingleKeys, InPlace):
         name = None if name is None else name_of(name)
         mode = None if mode is None else mode_of(mode, "store")
         opened = open_store(pool, name, mode, options)
-        self._native = opened.native
+        self._native, self._evicts = opened.native, options.evict
         self._owned = None if opened.pool is pool else opened.pool
         self._pool_path, self._name = opened.pool.path, opened.name
         self._path = f"{self._pool_path}:{self._name}"
@@ -248,7 +248,7 @@ class Store(SingleKeys, InPlace):
 
     @limit.setter
     def limit(self, bytes: int) -> None:
-        self._native.set_limit(whole("limit", bytes, 0, MOST))
+        self._native.set_limit(limit_of(bytes))
 
     @property
     def now(self) -> float:

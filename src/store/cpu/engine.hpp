@@ -105,6 +105,7 @@ class Engine {
   }
   /// Items that were damaged when the store was opened, and pieces whose items are not known.
   std::uint64_t damaged_at_open() const { return recovered_.damaged + recovered_.damaged_pieces; }
+  std::uint64_t damaged_pieces_at_open() const { return recovered_.damaged_pieces; }
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
   /// `number`: the new one of a `count`.

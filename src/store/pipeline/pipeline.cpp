@@ -148,10 +148,13 @@ class StorePipeline::Impl {
                             " microseconds: give up to 1000000, or 0 for the shortest that suffices");
     }
     if (options.cycle_us != 0) return options.cycle_us;
-    if (!(options.rate >= 0) || !(options.reads >= 0 && options.reads <= 1)) {
-      throw InvalidArgument("a pipeline cannot have " + std::to_string(options.rate) + " requests a second of which " +
-                            std::to_string(options.reads) +
-                            " are reads: give a rate, or 0 for half of the highest, and a part of 1");
+    if (!(options.rate >= 0)) {
+      throw InvalidArgument("a pipeline cannot have " + std::to_string(options.rate) +
+                            " requests a second: give a rate, or 0 for half of the highest");
+    }
+    if (!(options.reads >= 0 && options.reads <= 1)) {
+      throw InvalidArgument("a pipeline cannot have a share of reads of " + std::to_string(options.reads) +
+                            ": give 0 to 1");
     }
     return store::pipeline::measured_cycle_us(shared, options.rate, options.reads);
   }

@@ -125,6 +125,25 @@ def test_damage(folder: Path) -> None:
         assert store.append(b"large", b"+") is hf.StoreStatus.TOO_LARGE
 
 
+def test_a_damaged_piece(folder: Path) -> None:
+    """It counts as one, and nobody knows how many items it had."""
+    pool = folder / "s.hold"
+    with hf.Store(pool) as store:
+        store.set_many([b"%d" % i for i in range(50)], [b"x"] * 50)
+    heap = next(one for one in hf.inspect(pool).objects[0].extents if one.kind == "heap").offset
+    data = bytearray(pool.read_bytes())
+    entry = next(at for at in range(heap, heap + 4096) if data[at])
+    data[entry] ^= 1
+    pool.write_bytes(data)
+    piece = "1 damaged piece of 2 MiB, whose items are not known"
+    assert f"left out {piece}: " in holdfast("stats", pool).stdout
+    assert as_json("stats", pool)["damaged_pieces"] == 1
+    assert f": left out {piece}: " in holdfast("dump", pool, folder / "d.csv", status=1).stderr
+    assert f": {piece} copied without" in holdfast("snapshot", pool, folder / "c.hold", status=1).stderr
+    assert f"\ndropped {piece}\n" in holdfast("recover", pool, "--drop-damaged").stdout
+    assert "damaged" not in holdfast("stats", pool).stdout
+
+
 def test_expired_items(folder: Path) -> None:
     """`check` counts what `dump` writes; `stats`, which looks at no item, says that it counts others too."""
     pool = folder / "s.hold"
@@ -241,6 +260,14 @@ def test_a_restart(tmp_path: Path) -> None:
 
     assert "run `holdfast recover --salvage` on it" in after_a_restart("get", pool, "a").stderr
     before = pool.read_bytes()
+    with hf.Pool.create(tmp_path / "p.hold") as two:
+        two.create_table("t").close()
+    killed_in = f"import holdfastdb as hf, os; p = hf.Pool.open({str(tmp_path / 'p.hold')!r}); "
+    killed_in += "s = hf.Store(p, name='s'); s[b'a'] = b'1'; os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", killed_in], timeout=PATIENCE_S)
+    assert "\nclean shutdown: no (the machine restarted)" in after_a_restart("check", tmp_path / "p.hold").stdout
+    text = after_a_restart("recover", tmp_path / "p.hold").stdout
+    assert "clean shutdown: no (the machine restarted); nothing was recovered\n" in text and "1 error" in text, text
     done = after_a_restart("recover", pool, "--salvage", tmp_path / "out.csv")
     assert done.returncode == 0, done.stdout + done.stderr
     assert read_csv(tmp_path / "out.csv") == {b"a": b"1"}

@@ -1,5 +1,7 @@
 """The store, as Python programs use it."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import PATIENCE_S
 
 import holdfastdb as hf
 from holdfastdb import StoreStatus
@@ -194,9 +197,29 @@ def test_scan(store: hf.Store) -> None:
     assert len(store) == 0
 
 
+def test_a_full_medium_is_described(path: Path) -> None:
+    """A limit of file sizes stands in for it."""
+    program = f"""
+import holdfastdb as hf, resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (32 << 20, 32 << 20))
+store = hf.Store({str(path)!r})
+try:
+    for i in range(100_000):
+        store[b"%d" % i] = b"v" * 100_000
+except hf.NoSpace as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert "a.hold:store has no space for the item: the pool has " in done.stdout, done.stdout + done.stderr
+    assert " free. Free space there, raise a quota or limit of file sizes" in done.stdout
+
+
 def test_limit_and_eviction(path: Path) -> None:
     with hf.Store(path, limit=8 << 20) as store:
-        with pytest.raises(hf.NoSpace, match=r"a.hold:store has no memory for the item: raise its limit"):
+        with pytest.raises(
+            hf.NoSpace, match=r"a.hold:store has no memory for the item: its limit is 8,388,608 bytes. R"
+        ):
             for i in range(10_000):
                 store[b"%d" % i] = b"v" * 10_000
         before = len(store)
@@ -246,7 +269,7 @@ def test_bad_input(path: Path, store: hf.Store) -> None:
         store.set_many([b"a"], [])
     with pytest.raises(hf.ObjectInUse):
         hf.Store(path)
-    with pytest.raises(hf.InvalidArgument, match="at least 4 MiB"):
+    with pytest.raises(hf.InvalidArgument, match="give 4 MiB to 1 TiB"):
         hf.Store(path.with_name("c.hold"), limit=5)
     with pytest.raises(hf.InvalidArgument, match="without a limit"):
         hf.Store(path.with_name("d.hold"), evict=True)
