@@ -63,7 +63,7 @@ struct Batch {
   std::optional<VariableLength> variable = {};  ///< present where keys and values are of any length, and nowhere else
   std::optional<Device> device = {};            ///< absent: arrays in host memory
 
-  /// Requests a stop; checked after each piece of about a hundred thousand rows of arrays in host
+  /// Requests a stop; checked after each piece of at most 131,072 rows a thread of arrays in host
   /// memory. The remaining rows report `not_run`, and `BatchResult::next` is the first of them.
   std::stop_token stop = {};
   /// Called on the calling thread before each check of `stop`, with the number of

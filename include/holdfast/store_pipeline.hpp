@@ -7,7 +7,7 @@
 //   batch.add({.op = holdfast::StoreOp::set, .key = "user:17", .value = "Ada"});
 //   const std::size_t row = batch.add({.key = "user:17"});             // a get
 //   caller.submit(batch);                                               // other batches may follow
-//   caller.wait(batch);                                                 // or batch.is_done(), or StoreBatch::on_done
+//   caller.wait(batch);                                                 // or caller.poll() until batch.is_done()
 //   batch.answer(row).value;                                            // "Ada"
 #pragma once
 

@@ -136,7 +136,8 @@ class Contents:
         dtype: Any = None,
         score: Score = None,
     ) -> int:
-        """Erases the items with keys from `first` to `last` and a score in `score`, for which `where` is true.
+        """Erases the items with keys from `first` to `last` and a score in `score`, for which `where` is true; without
+        arguments, all items.
 
         Each erase is as durable and whole as one of `erase`, and all are durable when it returns. Other changes wait
         while some thousand items are examined and erased; searches continue.

@@ -29,7 +29,7 @@ def test_the_guide(here: None) -> None:
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     runner.run(examples)
     assert runner.summarize(verbose=False).failed == 0
-    for path in ("items.hold", "items-monday.hold", "counts.hold", "seen.hold", "cache.hold"):
+    for path in ("items.hold", "items-monday.hold", "counts.hold", "seen.hold", "tokens.hold"):
         assert Path(path).exists()
 
 

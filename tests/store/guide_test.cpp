@@ -33,16 +33,15 @@ TEST(StoreGuide, TheExampleRuns) {
     holdfast::StoreItems items;
     store.get(keys, items);
     if (items.values.has(0)) std::cout << items.values[0] << "\n";
-    store.set("hits", "41");
-
     holdfast::StorePipeline pipeline(store);
     holdfast::StoreCaller caller = pipeline.caller();  // one for each thread
     holdfast::StoreBatch batch;
     batch.add({.op = holdfast::StoreOp::set, .key = "user:17", .value = "Ada L."});
+    batch.add({.op = holdfast::StoreOp::add, .key = "hits", .value = "41"});
     batch.add({.op = holdfast::StoreOp::increment, .key = "hits", .number = 1});
     const std::size_t row = batch.add({.key = "hits"});  // a get
-    caller.submit(batch);                                // returns at once
-    caller.wait(batch);                                  // or batch.is_done(), or batch.on_done(callback)
+    caller.submit(batch);
+    caller.wait(batch);  // or caller.poll() until batch.is_done()
     std::cout << batch.answer(row).value << "\n";
   }
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "Ada has CAS id 1\n1\n42\n");

@@ -138,7 +138,7 @@ def plural(count: int, one: str) -> str:
 def damage(count: int, pieces: int) -> str:
     """Of a store: 1 damaged item; 2 damaged items and 1 damaged piece of 2 MiB. `count` has both."""
     items = [plural(count - pieces, "damaged item")] if count > pieces or not count else []
-    lost = [f"{plural(pieces, 'damaged piece')} of 2 MiB, whose items are not known"] if pieces else []
+    lost = [f"{plural(pieces, 'damaged piece')} of 2 MiB with unknown items"] if pieces else []
     return " and ".join([*items, *lost])
 
 

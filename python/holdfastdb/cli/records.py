@@ -11,7 +11,19 @@ from ..errors import InvalidArgument
 from ..inspection import no_space
 from ..operands import ANY
 from ..status import Status
-from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_string, parse_value, plain_key, show, size_of
+from .output import (
+    AsJson,
+    as_hex,
+    damage,
+    describe_value,
+    emit,
+    parse_key,
+    parse_string,
+    parse_value,
+    plain_key,
+    show,
+    size_of,
+)
 from .targets import ItemsPath, TablePath, Target, is_store, opened, opened_for_reading, opened_store
 
 Keys = Annotated[
@@ -28,7 +40,11 @@ def _values(target: Target, keys: list[str]) -> tuple[list[int | bytes], list[by
     if is_store(target):
         strings = [parse_key(key, ANY) for key in keys]
         with opened_store(target) as store:
-            return strings, store.get_many(strings).tolist()
+            values, stats = store.get_many(strings).tolist(), store.stats()
+        if None in values and stats.damaged_at_open:
+            what = damage(stats.damaged_at_open, stats.damaged_pieces)
+            typer.echo(f"holdfast: {target} has {what}, whose keys are not found: holdfast check names them", err=True)
+        return strings, values
     with opened_for_reading(target) as table:
         wanted = [parse_key(key, size_of(table)) for key in keys]
         rows, found = table.find(wanted)

@@ -110,6 +110,8 @@ def test_damage(folder: Path) -> None:
     done = holdfast("check", pool, status=1)
     assert '1 error\nan item whose key reads "user:17" (byte ' in done.stdout
     assert "left out 1 damaged item" in holdfast("stats", pool).stdout
+    hint = f"{pool} has 1 damaged item, whose keys are not found: holdfast check names them"
+    assert hint in holdfast("get", pool, "user:17", status=1).stderr
     rest = {key: value for key, value in ITEMS.items() if key != b"user:17"}
     done = holdfast("recover", pool, "--salvage", folder / "rest.csv", status=1)
     assert "exported 2 items" in done.stdout and "left out 1 item that did not verify" in done.stdout
@@ -135,7 +137,7 @@ def test_a_damaged_piece(folder: Path) -> None:
     entry = next(at for at in range(heap, heap + 4096) if data[at])
     data[entry] ^= 1
     pool.write_bytes(data)
-    piece = "1 damaged piece of 2 MiB, whose items are not known"
+    piece = "1 damaged piece of 2 MiB with unknown items"
     assert f"left out {piece}: " in holdfast("stats", pool).stdout
     assert as_json("stats", pool)["damaged_pieces"] == 1
     assert f": left out {piece}: " in holdfast("dump", pool, folder / "d.csv", status=1).stderr
