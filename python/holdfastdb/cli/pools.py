@@ -85,6 +85,12 @@ def _details(one: ObjectInfo) -> list[str]:
     return lines + [f"  {e.offset:>16,} {e.bytes:>16,}  {e.kind}" for e in one.extents]
 
 
+def _copies(found: PoolInfo) -> list[str]:
+    if found.valid_copies == 2:
+        return []
+    return [f"only {found.valid_copies} of 2 copies of the superblock is valid: the next opening mends it"]
+
+
 def info(target: AnyPath, as_json: AsJson = False) -> None:
     """Say what a pool and its objects say of themselves. Works while it is open."""
     found = inspect(target.file)
@@ -94,8 +100,7 @@ def info(target: AnyPath, as_json: AsJson = False) -> None:
         f"medium {found.medium}, {found.file_bytes:,} bytes, {found.free_bytes:,} of them free; open: "
         f"{found.owner or 'no'}",
     ]
-    if found.valid_copies != 2:
-        lines.append(f"only {found.valid_copies} of 2 copies of the superblock is valid: the next opening mends it")
+    lines += _copies(found)
     if objects:
         lines += in_columns([_HEADINGS, *(_row(one) for one in objects)], _NUMBERS)
     if len(objects) == 1:
@@ -171,7 +176,7 @@ def _verify(as_json: bool, target: Target, repair: bool, dropped: tuple[int, int
         raise typer.Exit(1) from None
     verdict = "no error" if report.ok else plural(len(report.errors), "error")
     lines = [_first_line(before, target, objects, report.items), _shutdown_line(objects, report)]
-    lines += [f"mended {repair}" for repair in report.repairs]
+    lines += [f"mended {what}" for what in report.repairs] if repair else _copies(before)
     if dropped is not None:
         lines.append(f"dropped {damage(*dropped)}")
     lines += [*(f"checked {what}" for what in report.checked), verdict, *report.errors]
