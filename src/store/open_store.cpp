@@ -42,13 +42,17 @@ void require_valid(const StoreOptions& options, const std::string& label) {
 }
 
 OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& options)
-    : path_(object->path()), options_(options), limit_(options.limit_bytes), object_(std::move(object)) {
+    : path_(object->path()),
+      options_(options),
+      seed_(object->header().seed),
+      limit_(options.limit_bytes),
+      object_(std::move(object)) {
   const auto start = Clock::now();
   require_addresses(options_.limit_bytes);
   if (options_.gpu) map_for_gpus();
   slabs_ = object_->heap().count;
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed();
-  const cpu::Mapped mapped{object_->heap(), object_->record(), object_->header().seed, !object_->read_only()};
+  const cpu::Mapped mapped{object_->heap(), object_->record(), seed_, !object_->read_only()};
   cpu::EngineOptions engine;
   engine.index = {.capacity = options.expected_items, .threads = std::max(1u, std::thread::hardware_concurrency())};
   engine.salvages = object_->salvages();

@@ -23,6 +23,7 @@ class OpenStore {
 
   const std::string& path() const { return path_; }
   const StoreOptions& options() const { return options_; }
+  std::uint64_t seed() const { return seed_; }  ///< of the hashes of keys
   bool is_open() const { return is_open_.load(std::memory_order_acquire); }
 
   /// `use(engine)` for a search. Throws ObjectClosed, MediumError.
@@ -114,6 +115,7 @@ class OpenStore {
 
   const std::string path_;
   const StoreOptions options_;
+  const std::uint64_t seed_;
   std::atomic<std::uint64_t> limit_;
   std::atomic<bool> is_open_ = true;
   std::mutex stays_open_;  ///< held by who needs the store open for long; before the gates

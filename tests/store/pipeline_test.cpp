@@ -156,6 +156,29 @@ TEST_P(StorePipelineTest, ACallerSeesItsOwnChanges) {
   EXPECT_EQ(second.answer(7).number, 177u);
 }
 
+TEST_P(StorePipelineTest, AReadWaitsForAllChangesOfItsKeyThatAreUnderWay) {
+  constexpr std::size_t kRounds = 64;
+  StorePipelineOptions options = with({});
+  options.cycle_us = 0.001;  // each submission ends a cycle
+  StorePipeline pipeline(store_, options);
+  StoreCaller caller = pipeline.caller();
+  std::vector<std::string> values(kRounds);
+  std::vector<StoreBatch> changes(kRounds), reads(kRounds);
+  for (std::size_t i = 0; i < kRounds; ++i) {
+    values[i] = std::to_string(i);
+    changes[i].add({.op = StoreOp::set, .key = "k", .value = values[i]});
+    reads[i].add({.key = "k"});
+    caller.submit(changes[i]);
+    if (i % 3 == 0) caller.poll();
+    caller.submit(reads[i]);
+  }
+  for (std::size_t i = 0; i < kRounds; ++i) {
+    caller.wait(changes[i]);
+    caller.wait(reads[i]);
+    EXPECT_EQ(reads[i].answer(0).value, values[i]);
+  }
+}
+
 TEST_P(StorePipelineTest, CallersOfOneKeyLoseNothing) {
   store_.set("n", "0");
   constexpr unsigned kCallers = 4, kRounds = 50, kRows = 20;

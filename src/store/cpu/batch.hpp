@@ -41,7 +41,7 @@ class Engine::BatchParts : public Engine::Parts {
     since_ = engine_.index_.moment();
     all_hashes_.resize(size);
     found_.resize(size);
-    for (std::size_t i = 0; i < size; ++i) all_hashes_[i] = engine_.key_of(keys[first + i]).hash;
+    for (std::size_t i = 0; i < size; ++i) all_hashes_[i] = engine_.key_at(keys, first + i).hash;
     engine_.index_.search(all_hashes_, found_);
   }
   /// Hashes of rows [first, first + size), and their memory on its way: what the index names, and cells for items of `words(row)` words.
@@ -49,7 +49,7 @@ class Engine::BatchParts : public Engine::Parts {
   void fetch(const Keys& keys, std::size_t first, std::size_t size, const WordsOf& words) {
     begun_ = moment();
     for (std::size_t i = 0; i < size; ++i) {
-      keys_[i] = engine_.key_of(keys[first + i]);
+      keys_[i] = engine_.key_at(keys, first + i);
       hashes_[i] = keys_[i].hash;
     }
     if (!looked_up_) engine_.index_.candidates(std::span(hashes_).first(size), std::span(lists_).first(size));

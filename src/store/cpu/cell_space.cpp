@@ -30,17 +30,6 @@ void CellSpace::extend(std::uint64_t slabs) {
   heap_.count = slabs;
 }
 
-Cell CellSpace::at(Location location) const {
-  const Group* const group = groups_[location.group()].load(std::memory_order_acquire);
-  if (group == nullptr) return {};
-  const std::uint32_t piece = piece_of(*group, location);
-  if (piece == kNoPiece) return {};
-  const std::uint32_t bytes = class_bytes(group->size_class);
-  const std::uint64_t begin =
-      piece * heap_.slab_bytes() + std::uint64_t{location.cell() % group->cells_in_piece} * bytes;
-  return {reinterpret_cast<std::uint64_t*>(heap_.base + begin), bytes / 8, location};
-}
-
 Cell CellSpace::cell_of(std::uint64_t piece, std::uint32_t index) const {
   const PieceWord entry = pieces_[piece].entry;
   const std::uint32_t bytes = class_bytes(entry.size_class());

@@ -28,7 +28,17 @@ class CellSpace {
   explicit CellSpace(const heap::View& heap);
 
   /// Where a location lies now; none if its piece went to another group.
-  Cell at(Location location) const;
+  Cell at(Location location) const {
+    const Group* const group = groups_[location.group()].load(std::memory_order_acquire);
+    if (group == nullptr) return {};
+    const std::uint32_t place = group->place_of(location.cell());
+    if (place >= group->pieces.size()) return {};
+    const std::uint32_t piece = group->pieces[place].load(std::memory_order_acquire);
+    if (piece == kNoPiece) return {};
+    const std::uint64_t in_piece = location.cell() - place * group->cells_in_piece;
+    std::byte* const words = heap_.base + piece * heap_.slab_bytes() + in_piece * group->cell_bytes;
+    return {reinterpret_cast<std::uint64_t*>(words), group->cell_bytes / 8, location};
+  }
   /// The item there was read: the next sweep passes over it.
   void mark(Location location) const;
   /// Whether it was read since the last sweep; from here on it was not.
@@ -142,12 +152,18 @@ class CellSpace {
     Group(unsigned its_class, std::uint32_t its_cells_in_piece)
         : size_class(its_class),
           cells_in_piece(its_cells_in_piece),
+          cell_bytes(class_bytes(its_class)),
+          per_cell((kUnit + its_cells_in_piece - 1) / its_cells_in_piece),
           pieces(kGroupCells / its_cells_in_piece),
           generations(pieces.size()),
           soonest(pieces.size()),
           marks((pieces.size() * its_cells_in_piece + 63) / 64) {}
     const unsigned size_class;
-    const std::uint32_t cells_in_piece;
+    const std::uint32_t cells_in_piece, cell_bytes;
+    static constexpr std::uint64_t kUnit = std::uint64_t{1} << 32;
+    const std::uint64_t per_cell;  ///< kUnit / cells_in_piece, rounded up
+    /// cell / cells_in_piece, without a division: the rounding, less than 2^-32 for each of fewer than kGroupCells cells, does not reach the next piece.
+    std::uint32_t place_of(std::uint32_t cell) const { return static_cast<std::uint32_t>(cell * per_cell / kUnit); }
     std::vector<std::atomic<std::uint32_t>> pieces;               ///< by place
     mutable std::vector<std::atomic<std::uint64_t>> generations;  ///< by place: in which a cell was used last
     mutable std::vector<std::atomic<std::uint64_t>> soonest;      ///< by place: no item ends earlier
@@ -243,7 +259,7 @@ class CellSpace {
     return static_cast<std::uint32_t>(offset_of(cell) % heap_.slab_bytes() / (8 * cell.size));
   }
   static std::uint32_t piece_of(const Group& group, Location location) {
-    const std::uint32_t place = location.cell() / group.cells_in_piece;
+    const std::uint32_t place = group.place_of(location.cell());
     return place < group.pieces.size() ? group.pieces[place].load(std::memory_order_acquire) : kNoPiece;
   }
   static void lower(std::atomic<std::uint64_t>& time, std::uint64_t to) {

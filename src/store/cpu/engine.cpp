@@ -22,8 +22,7 @@ Engine::Engine(const Mapped& mapped, const pool::Persist& persist, const EngineO
 }
 
 Key Engine::key_of(const std::byte* key, std::size_t bytes) const {
-  const auto word = [&](unsigned i) { return padded_word(key, bytes, i); };
-  return {key, static_cast<std::uint16_t>(bytes), hash_bytes(bytes, mapped_.seed, word)};
+  return {key, static_cast<std::uint16_t>(bytes), hash_of({key, bytes}, mapped_.seed)};
 }
 
 Key Engine::key_of(std::span<const std::byte> key) const { return key_of(key.data(), key.size()); }

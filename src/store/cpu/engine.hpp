@@ -232,7 +232,11 @@ class Engine {
   struct Setting;
   static constexpr std::size_t kInFlight = 32;  ///< rows whose memory is fetched at once
   void copy_words(const std::uint64_t* from, std::uint64_t bytes, std::byte* to) const {
-    for (std::uint64_t i = 0; i < bytes / 8; ++i) {
+    std::uint64_t i = 0;
+    if constexpr (Memory::kCopiesPairs) {
+      for (; i + 2 <= bytes / 8; i += 2) Memory::copy_pair(from + i, to + 8 * i);
+    }
+    for (; i < bytes / 8; ++i) {
       const std::uint64_t word = memory_.load(from + i);
       std::memcpy(to + 8 * i, &word, 8);
     }
@@ -242,6 +246,15 @@ class Engine {
   }
   Key key_of(std::span<const std::byte> key) const;
   Key key_of(const std::byte* key, std::size_t bytes) const;
+  /// Of a row; with the hash that the rows have, if they have them.
+  template <class Keys>
+  Key key_at(const Keys& keys, std::size_t row) const {
+    if constexpr (requires { keys.key(row); }) {
+      return keys.key(row);
+    } else {
+      return key_of(keys[row]);
+    }
+  }
   template <class P>
   Change set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas);
   template <class P>

@@ -69,13 +69,15 @@ class LookedAgain {
   void begin_next() { ++batch_; }
   /// The last batch was executed before this one was looked up.
   void begin_alone() { batch_ += kOverlapping; }
-  bool has(cuckoo::Hash hash) const { return batch_ - last_[hash % last_.size()] < kOverlapping; }
-  void note(cuckoo::Hash hash) { last_[hash % last_.size()] = batch_; }
+  bool has(cuckoo::Hash hash) const {
+    return batch_ - newest_ < kOverlapping && batch_ - last_[hash % last_.size()] < kOverlapping;
+  }
+  void note(cuckoo::Hash hash) { last_[hash % last_.size()] = newest_ = batch_; }
 
  private:
   static constexpr std::uint32_t kOverlapping = 2;
-  std::uint32_t batch_ = kOverlapping;
-  std::array<std::uint32_t, 4096> last_{};  ///< batch
+  std::uint32_t batch_ = kOverlapping, newest_ = 0;  ///< in which something was noted last
+  std::array<std::uint32_t, 4096> last_{};           ///< batch
 };
 
 /// Reads whose locations the index gives as one batch, any time before they are executed. For one thread at a time.
@@ -126,7 +128,7 @@ class Engine::Lookup {
     since_ = engine.index_.moment();
     hashes_.resize(size);
     locations_.resize(size);
-    for (std::size_t i = 0; i < size; ++i) hashes_[i] = engine.key_of(keys[i]).hash;
+    for (std::size_t i = 0; i < size; ++i) hashes_[i] = engine.key_at(keys, i).hash;
   }
   template <class Copy>
   Look look(std::size_t row, std::span<const std::byte> key, const Copy& copy) {

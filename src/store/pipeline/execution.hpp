@@ -57,9 +57,13 @@ class Execution {
 /// The keys of requests.
 struct Keys {
   std::span<const Item> items;
-  std::span<const std::byte> operator[](std::size_t i) const {
-    const std::string_view key = Execution::request_of(items[i]).key;
-    return {reinterpret_cast<const std::byte*>(key.data()), key.size()};
+  std::span<const std::byte> operator[](std::size_t i) const { return of(Execution::request_of(items[i])); }
+  Key key(std::size_t i) const {
+    const std::span<const std::byte> bytes = (*this)[i];
+    return {bytes.data(), static_cast<std::uint16_t>(bytes.size()), items[i].hash};
+  }
+  static std::span<const std::byte> of(const StoreRequest& request) {
+    return {reinterpret_cast<const std::byte*>(request.key.data()), request.key.size()};
   }
 };
 

@@ -3,24 +3,21 @@
 
 #include <thread>
 
-#include "core/hash.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::store::pipeline {
 
 constexpr auto kLook = std::chrono::microseconds(20);  // between questions whether changes are durable
 
-std::uint32_t Marks::of(std::span<const std::byte> key) {
-  const auto word = [&](std::uint64_t i) { return padded_word(key.data(), key.size(), i); };
-  return static_cast<std::uint32_t>(hash_bytes(key.size(), 0, word) >> (64 - kBits));
-}
-
 bool Executor::execute(bool waits) {
   const std::lock_guard lock(mutex_);
+  const std::uint64_t seed = shared_.store.seed();
   while (StoreBatch* const batch = queue_.take()) {
     if (is_idle() && shared_.is_staged) end_ = Clock::now() + shared_.cycle;
     for (std::size_t row = 0, rows = batch->size(); row < rows; ++row) {
-      receive({batch, row});
+      Item item{batch, row, 0};
+      item.hash = hash_of(Keys::of(Execution::request_of(item)), seed);
+      receive(item);
       if (received_->reads.size() + changes_.size() >= kRows) next_cycle();
     }
   }
@@ -31,9 +28,8 @@ bool Executor::execute(bool waits) {
 
 /// A read of a key that the caller changes waits with the changes, for it sees its own.
 void Executor::receive(const Item& item) {
-  const bool reads = Execution::reads(item);
-  const std::uint32_t mark = !reads || marks_.any() ? Marks::of(Keys{{&item, 1}}[0]) : 0;
-  if (reads && !(marks_.any() && marks_.has(mark))) return received_->reads.push_back(item);
+  const std::uint32_t mark = Marks::of(item.hash);
+  if (Execution::reads(item) && !marks_.has(mark)) return received_->reads.push_back(item);
   changes_.push_back(item);
   change_marks_.push_back(mark);
   marks_.add(mark);
@@ -70,8 +66,12 @@ void Executor::answer(Buffer& buffer) {
   if (!buffer.reads.empty()) execution_.run(buffer.reads, buffer.looked_up ? &buffer.lookup : nullptr);
   execution_.release();
   if (!buffer.changes.empty()) execution_.run(buffer.changes);
+  if (buffer.marks.empty()) return;
   for (const std::uint32_t mark : buffer.marks) marks_.remove(mark);
   buffer.marks.clear();
+  for (const auto* left : {&change_marks_, &buffers_[0].marks, &buffers_[1].marks}) {  // some may be the same
+    for (const std::uint32_t mark : *left) marks_.add(mark);
+  }
 }
 
 void Queue::wait(std::uint32_t done) const {

@@ -3,6 +3,7 @@
 // cycle.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,16 +27,14 @@ struct Buffer {
 /// Which keys have changes under way, by a hash: a read that finds its mark waits with them.
 class Marks {
  public:
-  static std::uint32_t of(std::span<const std::byte> key);
-  bool any() const { return total_ != 0; }
-  bool has(std::uint32_t mark) const { return counts_[mark] != 0; }
-  void add(std::uint32_t mark) { ++counts_[mark], ++total_; }
-  void remove(std::uint32_t mark) { --counts_[mark], --total_; }
+  static std::uint32_t of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> (64 - kBits)); }
+  bool has(std::uint32_t mark) const { return (words_[mark / 64] >> mark % 64 & 1) != 0; }
+  void add(std::uint32_t mark) { words_[mark / 64] |= std::uint64_t{1} << mark % 64; }
+  void remove(std::uint32_t mark) { words_[mark / 64] &= ~(std::uint64_t{1} << mark % 64); }
 
  private:
   static constexpr unsigned kBits = 14;
-  std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(std::size_t{1} << kBits);
-  std::uint64_t total_ = 0;
+  std::array<std::uint64_t, (std::size_t{1} << kBits) / 64> words_{};
 };
 
 /// Executes the batches of a queue, on the threads that call it, one at a time.

@@ -25,6 +25,7 @@ struct Shared {
 struct Item {
   StoreBatch* batch;
   std::size_t row;
+  std::uint64_t hash;  ///< of its key
 };
 
 }  // namespace holdfast::store::pipeline

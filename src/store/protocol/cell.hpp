@@ -130,7 +130,11 @@ struct Content {
 HOLDFAST_BOTH inline std::uint64_t padded_word(const std::byte* from, std::uint64_t bytes, std::uint64_t i) {
   std::uint64_t word = 0;
   const std::uint64_t left = bytes - 8 * i;
-  std::memcpy(&word, from + 8 * i, left < 8 ? left : 8);
+  if (left >= 8) {  // most are whole: a copy whose length is known is one load
+    std::memcpy(&word, from + 8 * i, 8);
+  } else {
+    std::memcpy(&word, from + 8 * i, left);
+  }
   return word;
 }
 

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "store/protocol/item.hpp"
@@ -15,6 +16,10 @@ struct Key {
   std::uint16_t bytes = 0;
   std::uint64_t hash = 0;  ///< seeded
 };
+
+inline std::uint64_t hash_of(std::span<const std::byte> key, std::uint64_t seed) {
+  return hash_bytes(key.size(), seed, [&](std::uint64_t i) { return padded_word(key.data(), key.size(), i); });
+}
 
 /// What counts when a search or a change begins.
 struct Moment {
