@@ -35,7 +35,6 @@ class ChangeQueue {
 
     /// Whether its answer is all that follows when it is done.
     bool is_alone() const { return counted == 0 && behind == kNone; }
-    bool is_like(const State& other, bool mixed) const { return (op == other.op || mixed) && silent == other.silent; }
   };
   static_assert(sizeof(State) == 8);
   struct alignas(64) Task {
@@ -96,22 +95,21 @@ class ChangeQueue {
     LineOutcome outcome = LineOutcome::done;
     Answer answer = {};
   };
-  /// Pops operations until no more than `left` wait for lines, at most `n`, and only while they are as the first: of one kind, unless
-  /// `mixed`, and all with results or all without. `look(task, reach, answer)` looks at a line, `give(task, answer, i)` takes the
-  /// answer of the i-th that ended, and `ask_next(line, want, op)` asks for the next line. Asks once more for each line, to change it,
-  /// `again` operations before. What it needs is in registers, and it stores little: each store between two locked instructions costs about a cycle.
-  template <class Look, class Give, class AskNext>
-  [[gnu::always_inline]] Drained drain(unsigned left, unsigned n, unsigned again, bool mixed, const Look& look,
+  /// Pops operations until no more than `least` wait for lines, and only while they are as `like`, or with kMixed only all with results or
+  /// all without. `look(task, answer)` looks at a line, `give(task, answer)` takes the answer of one that ended, and `ask_next(line,
+  /// want, op)` asks for the next line. Asks once more for each line, to change it, `again` operations before. What it needs is in
+  /// registers, and it stores little: each store between two locked instructions costs about a cycle.
+  template <bool kMixed, class Look, class Give, class AskNext>
+  [[gnu::always_inline]] Drained drain(unsigned least, unsigned again, const State& like, const Look& look,
                                        const Give& give, const AskNext& ask_next) {
-    const State like = front().state;
     const unsigned first_head = head_, first = tail_;
     unsigned head = head_, tail = tail_;
     Task* const ring = ring_;
     Drained drained;
-    while (head - tail > left && tail != first + n) {
+    while (head - tail > least) {
       if (head - tail > again) prefetch_to_change<Form>(ring[(tail + again) % kMostDepth].line);
       Task& task = ring[tail % kMostDepth];
-      if (!task.state.is_like(like, mixed)) break;
+      if (task.state.silent != like.silent || (!kMixed && task.state.op != like.op)) break;
       ++tail;
       if (sets_[task.hash % kSets] - tail < head - tail && !task.state.goes_on) [[unlikely]] {
         head_ = head;
@@ -122,11 +120,10 @@ class ChangeQueue {
         }
       }
       Answer answer;
-      unsigned reach = task.state.reach;
-      const LineOutcome outcome = look(task, reach, answer);
+      const LineOutcome outcome = look(task, answer);
       if (outcome == LineOutcome::done && task.state.is_alone()) [[likely]] {
-        give(task, answer, tail - first - (head - first_head) - 1);
-      } else if (outcome == LineOutcome::next && (reach & (kErases | kErased)) == 0) {
+        give(task, answer);
+      } else if (outcome == LineOutcome::next && (task.state.reach & (kErases | kErased)) == 0) {
         sets_[task.hash % kSets] = head;
         Task& on = ring[head++ % kMostDepth];
         on.line = task.line;
@@ -136,10 +133,8 @@ class ChangeQueue {
         on.given = task.given;
         on.id = task.id;
         on.state = task.state;
-        on.state.reach = reach;
         on.state.goes_on = 1;
       } else {
-        task.state.reach = reach;
         drained.left = &task;
         drained.outcome = outcome;
         drained.answer = answer;

@@ -45,7 +45,7 @@ struct Results {
   std::uint64_t* ids = nullptr;     ///< not null: one after another
   std::size_t space = 0, size = 0;  ///< with `ids`
   std::uint64_t count[kStatuses] = {};
-  bool has_space() const { return ids == nullptr || size < space; }
+  std::size_t left() const { return ids == nullptr ? ~std::size_t{0} : space - size; }  ///< how many more fit
   /// Ids, values and statuses, one after another, as callers of queues want them.
   bool is_plain() const { return ids != nullptr && out != nullptr && statuses != nullptr && found == nullptr; }
 };

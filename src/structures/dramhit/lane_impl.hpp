@@ -41,7 +41,7 @@ class LaneFor final : public Lane {
   bool flush(Results& results) override {
     enter();
     read_until(0, results);
-    with_writer(results, [this](auto& writer) { return this->change_until(0, writer); });
+    if (Rows none; !changes_.empty()) change_rows(changes_.front().state.op, none, 0, 0, results);
     leave();
     return waiting() == 0;
   }
@@ -53,6 +53,7 @@ class LaneFor final : public Lane {
  private:
   using Changes = typename Form::Changes;
   using Task = typename Changes::Task;
+  using State = typename Changes::State;
   static constexpr std::size_t kRowsACall = 4096;  ///< after which an old view is released
   static constexpr unsigned kMisses = 1024;
   static constexpr std::int64_t kCounted = 256;
@@ -81,7 +82,7 @@ class LaneFor final : public Lane {
   }
   static std::uint64_t id_of(const Rows& rows, std::size_t row) { return rows.ids != nullptr ? rows.ids[row] : row; }
   /// A queued operation needs space for its answer.
-  bool may_change(const Results& results) const { return results.has_space() || owed_ == 0; }
+  bool may_change(std::size_t space) const { return space != 0 || owed_ == 0; }
 
   /// False: the rows up to `end` were not all taken.
   bool submit_reads(Rows& rows, std::size_t end, Results& results) {
@@ -98,20 +99,39 @@ class LaneFor final : public Lane {
   bool submit_changes(Rows& rows, std::size_t end, Results& results) {
     if (!read_until(0, results)) return false;  // they came first
     with_ = rows.with;
-    return with_writer(
-        results, [&](auto& writer) __attribute__((always_inline)) {
-          const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_;
-          const bool words = rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows);
-          RowGroup group;
-          while (rows.next < end) {  // as many rows are taken as are answered
-            if (!change_until(most - together_, writer, rows.ops != nullptr)) return false;
-            group.take(form_, rows, end, together_);
-            if (!rows.silent) owed_ += group.size;
-            words ? add_changes<true>(rows, group) : add_changes<false>(rows, group);
-            rows.next = group.after;
-          }
-          return true;
-        });
+    const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_;
+    return change_rows(rows.ops == nullptr ? rows.op : kAnyOp, rows, end, most - together_, results);
+  }
+  bool change_rows(Op op, Rows& rows, std::size_t end, unsigned left, Results& results) {
+    const bool plain = results.is_plain() && form_.gives_words() && !rows.silent && rows.mask == nullptr &&
+                       rows.parts == 1 && (form_.takes_words(rows) || rows.next == end);
+    const auto run = [&]<Op kOp>() {
+      return plain ? take_rows<kOp, true>(rows, end, left, results) : take_rows<kOp, false>(rows, end, left, results);
+    };
+    if constexpr (Changes::kSums) {
+      if (op == Op::insert_or_assign) return run.template operator()<Op::insert_or_assign>();
+      if (op == Op::accumulate) return run.template operator()<Op::accumulate>();
+      if (op == Op::erase) return run.template operator()<Op::erase>();
+    }
+    return take_rows<kAnyOp, false>(rows, end, left, results);
+  }
+
+  /// Takes as many rows as are answered, all for `kOp` or any; without rows, answers what waits. `kPlain`: all rows, with words as values and as
+  /// results. A function for each kind, not inlined: so the registers are those of its loops alone, which store little on the stack.
+  template <Op kOp, bool kPlain>
+  [[gnu::noinline]] bool take_rows(Rows& rows, std::size_t end, unsigned left, Results& results) {
+    ResultWriter<Form, kPlain> writer(results, form_);
+    RowGroup group;
+    do {
+      if (!change_until<kOp, kPlain>(left, writer)) return false;
+      if (rows.next == end) return true;
+      group.take(form_, rows, end, together_);
+      if (!rows.silent) owed_ += group.size;
+      kPlain || form_.takes_words(rows) ? add_changes<kOp, kPlain, true>(rows, group)
+                                        : add_changes<kOp, false, false>(rows, group);
+      rows.next = group.after;
+    } while (rows.next < end);
+    return true;
   }
 
   /// Whether rows on one key may become one change while they wait.
@@ -120,35 +140,29 @@ class LaneFor final : public Lane {
            !is_float(with_.element);
   }
 
-  /// `kPlain`: all are changes of one kind, which ask for lines alike, and values are words. What is needed is in registers: what is
-  /// stored in a queue meanwhile might be anything.
-  template <bool kPlain>
+  /// What is needed is in registers: what is stored in a queue might be anything.
+  template <Op kOp, bool kPlain, bool kWords>
   [[gnu::always_inline]] void add_changes(const Rows& rows, const RowGroup& group) {
     const auto place = form_.placer();  // of the view that is now
-    decltype(Task::line) lines[kMostDepth];
-    const auto write = [&](unsigned i, Task& task) {
-      const std::size_t row = group.row[i];
+    const auto write = [&](unsigned i, Task& task) __attribute__((always_inline)) {
+      const std::size_t row = kPlain ? rows.next + i : group.row[i];
       const auto at = place(group.hash[i]);
-      lines[i] = at.line;
-      const std::uint64_t given = kPlain ? form_.take_word(rows, row) : form_.take(rows, row);
-      task = {at.want, at.line, group.hash[i], given, id_of(rows, row), {0, op_of(rows, row), rows.silent}};
+      const Op op = kOp == kAnyOp ? op_of(rows, row) : kOp;
+      kOp == kAnyOp ? form_.ask_line(at.line, op) : form_.ask_to_change(at.line);
+      task.want = at.want;
+      task.line = at.line;
+      task.hash = group.hash[i];
+      task.given = kWords ? form_.take_word(rows, row) : form_.take(rows, row);
+      task.id = id_of(rows, row);
+      task.state = {0, op, !kPlain && rows.silent};
     };
-    if constexpr (Changes::kSums) {
-      if (sums(rows)) {
-        for (unsigned i = 0; i < group.size; ++i) {
-          const std::uint64_t given = kPlain ? form_.take_word(rows, group.row[i]) : form_.take(rows, group.row[i]);
-          const bool waits = changes_.add_sum(group.hash[i], given, with_, [&](Task& task) { write(i, task); });
-          operations_ += !waits;
-          if (waits) form_.ask_line(lines[i], Op::accumulate);
-        }
-        return;
+    if (kOp == Op::accumulate && sums(rows)) {
+      for (unsigned i = 0; i < group.size; ++i) {
+        const std::uint64_t given = form_.take(rows, group.row[i]);
+        operations_ += !changes_.add_sum(group.hash[i], given, with_, [&](Task& task) { write(i, task); });
       }
-    }
-    changes_.add(group.size, write);
-    if (kPlain) {
-      form_.template ask_lines<true>(lines, group.size);
     } else {
-      for (unsigned i = 0; i < group.size; ++i) form_.ask_line(lines[i], op_of(rows, group.row[i]));
+      changes_.add(group.size, write);
     }
   }
 
@@ -161,8 +175,7 @@ class LaneFor final : public Lane {
     with_writer(results, [&](auto& writer) {
       const auto give = [&](std::uint64_t id, const Answer& answer) {
         found += answer.status == Status::found;
-        writer.give(id, answer, 0);
-        writer.advance(1);
+        writer.give(id, answer);
       };
       lines_ += form_.drain_reads(n, give, [this] { missed(); });
     });
@@ -178,35 +191,38 @@ class LaneFor final : public Lane {
 
   /// Runs changes until no more than `left` lines are waited for, and there is space for others to wait behind them; false: there
   /// is no space for more answers.
-  template <class ResultWriter>
-  [[gnu::always_inline]] bool change_until(unsigned left, ResultWriter& writer, bool mixed = false) {
+  template <Op kOp, bool kPlain, class ResultWriter>
+  [[gnu::always_inline]] bool change_until(unsigned left, ResultWriter& writer) {
     while (changes_.lines() > left || !changes_.has_space_behind()) {
-      Results& results = writer.results();
-      if (!may_change(results)) return false;
+      if (!may_change(writer.space())) return false;
       const unsigned most = changes_.lines() > left ? left : changes_.lines() - 1;
-      switch (Changes::kSums && !mixed ? changes_.front().state.op : kAnyOp) {
-        case Op::insert_or_assign: change_some<Changes::kSums ? Op::insert_or_assign : kAnyOp>(most, writer); break;
-        case Op::accumulate: change_some<Changes::kSums ? Op::accumulate : kAnyOp>(most, writer); break;
-        case Op::erase: change_some<Changes::kSums ? Op::erase : kAnyOp>(most, writer); break;
-        default: change_some<kAnyOp>(most, writer);
+      if (kOp == kAnyOp || changes_.front().state.op != kOp || (kPlain && changes_.front().state.silent)) {
+        change_any(most, writer.results());
+        writer.resume();
+      } else {
+        change_some<kOp, kPlain>(most, writer);
       }
     }
     return true;
+  }
+  [[gnu::noinline]] void change_any(unsigned left, Results& results) {
+    ResultWriter<Form, false> writer(results, form_);
+    change_some<kAnyOp, false>(left, writer);
   }
 
   /// Runs changes until no more than `left` lines are waited for, or fewer. One after the other: to look at several before the first
   /// of them is made costs more, in memory and in cache, on AMD and Intel, than the wait for its locked instruction. `kOp` is what
   /// all of them do, or kAnyOp.
-  template <Op kOp, class ResultWriter>
+  template <Op kOp, bool kPlain, class ResultWriter>
   [[gnu::always_inline]] void change_some(unsigned left, ResultWriter& writer) {
     constexpr bool kMixed = kOp == kAnyOp;
     const Combining with = with_;
-    const bool silent = changes_.front().state.silent;
+    const State like{0, kOp, !kPlain && changes_.front().state.silent};
     unsigned absent = 0;
-    const auto look = [&](const Task& task, unsigned& reach, Answer& answer) __attribute__((always_inline)) {
-      return form_.run(task, reach, kMixed ? task.state.op : kOp, with, answer);
+    const auto look = [&](Task & task, Answer & answer) __attribute__((always_inline)) {
+      return form_.run(task, kMixed ? task.state.op : kOp, with, answer);
     };
-    const auto give = [&](const Task& task, const Answer& answer, unsigned i) __attribute__((always_inline)) {
+    const auto give = [&](const Task& task, const Answer& answer) __attribute__((always_inline)) {
       form_.drop(task);
       if constexpr (kMixed) {
         ++writer.counts()[static_cast<unsigned>(answer.status)];
@@ -214,21 +230,20 @@ class LaneFor final : public Lane {
       } else {
         absent += answer.status == status_of(kOp, false);
       }
-      if (!silent) writer.give(task.id, answer, i);
+      if (!like.silent) writer.give(task.id, answer);
     };
     const auto ask_next = [&](auto& line, auto& want, Op op) __attribute__((always_inline)) {
       form_.ask_on(line, want, kMixed ? op : kOp);
     };
-    const unsigned again = kMixed ? kMostDepth : again_before_;
-    const auto drained = changes_.drain(left, space_for_answers(writer.results()), again, kMixed, look, give, ask_next);
+    const std::size_t lines = changes_.lines(), space = owed_ == 0 ? lines : writer.space();  // operations that may end
+    const auto least = static_cast<unsigned>(lines - std::min(lines - left, space));
+    const auto drained =
+        changes_.template drain<kMixed>(least, kMixed ? kMostDepth : again_before_, like, look, give, ask_next);
     const unsigned looks = drained.looks - (drained.left != nullptr), done = looks - drained.on;
     lines_ += looks;
     operations_ += done;
-    if (!silent) {
-      HOLDFAST_ASSERT(owed_ >= done);
-      owed_ -= done;
-      writer.advance(done);
-    }
+    HOLDFAST_ASSERT(like.silent || owed_ >= done);
+    if (!like.silent) owed_ -= done;
     if constexpr (!kMixed) {
       writer.counts()[static_cast<unsigned>(status_of(kOp, false))] += absent;
       writer.counts()[static_cast<unsigned>(status_of(kOp, true))] += done - absent;
@@ -239,11 +254,6 @@ class LaneFor final : public Lane {
       writer.resume();
     }
     counted();
-  }
-  /// How many operations may end, since their answers fit.
-  unsigned space_for_answers(const Results& results) const {
-    const std::size_t space = results.ids == nullptr || owed_ == 0 ? kRowsACall : results.space - results.size;
-    return static_cast<unsigned>(std::min(space, kRowsACall));
   }
 
   /// What follows the look at a line that did not end an operation, or for whose end others wait: they follow, while its lines are
@@ -266,8 +276,7 @@ class LaneFor final : public Lane {
         if (!task.state.silent) {
           --owed_;
           ResultWriter<Form, false> writer(results, form_);
-          writer.give(task.id, answer, 0);
-          writer.advance(1);
+          writer.give(task.id, answer);
         }
         at_hand = Form::distance_of(task);
         const bool reported = task.state.counted, ends = task.state.behind == Changes::kNone;
@@ -279,9 +288,9 @@ class LaneFor final : public Lane {
         task.line = line;
         task.want = want;
         task.state.reach = 0;
-        if (!may_change(results)) return changes_.push_again(task);
+        if (!may_change(results.left())) return changes_.push_again(task);
       }
-      outcome = form_.run(task, task.state.reach, task.state.op, with_, answer);
+      outcome = form_.run(task, task.state.op, with_, answer);
     }
   }
 

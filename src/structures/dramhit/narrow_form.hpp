@@ -61,15 +61,18 @@ class NarrowForm {
       prefetch<Tile>(line);
     }
   }
-  /// The same for `n` lines that will be changed, or will not.
-  template <bool kChanges>
+  /// Asks for a line for the first time that will be changed.
+  [[gnu::always_inline]] void ask_to_change(const Line* line) const {
+    again_before_ != kMostDepth ? prefetch_far<Tile>(line) : prefetch_to_change<Tile>(line);
+  }
+  /// The same for `n` lines that will be read.
   [[gnu::always_inline]] void ask_lines(Line* const* lines, unsigned n) const {
     if (again_before_ != kMostDepth) {
       for (unsigned i = 0; i < n; ++i) prefetch_far<Tile>(lines[i]);
       return;
     }
 #pragma GCC unroll 8
-    for (unsigned i = 0; i < n; ++i) ask_line(lines[i], kChanges ? Op::insert : Op::find);
+    for (unsigned i = 0; i < n; ++i) ask_line(lines[i], Op::find);
   }
   void ask_next(Task& task) const {
     if ((task.state.reach & kErases) != 0) [[unlikely]] {  // all but the last
@@ -105,9 +108,8 @@ class NarrowForm {
   static bool is_gone(const Task& task) { return (task.state.reach & kErased) != 0; }
 
   /// One look at a line.
-  [[gnu::always_inline]] LineOutcome run(const Task& task, unsigned& reach, Op op, const Combining& with,
-                                         Answer& answer) {
-    return change(Memory{}, task.line, task.want, reach, {op, task.given, with}, answer);
+  [[gnu::always_inline]] LineOutcome run(Task& task, Op op, const Combining& with, Answer& answer) {
+    return change(Memory{}, task.line, task.want, task.state.reach, {op, task.given, with}, answer);
   }
   /// An answer's value is a word. Other values are copied by copy_value.
   bool gives_words() const { return value_bytes_ == 8; }
@@ -128,7 +130,7 @@ class NarrowForm {
       return at;
     };
     reads_.add(n, place_of, id_of);
-    ask_lines<false>(lines, n);
+    ask_lines(lines, n);
   }
   template <class Give, class Missed>
   [[gnu::always_inline]] std::uint64_t drain_reads(std::uint64_t n, const Give& give, const Missed& missed) {

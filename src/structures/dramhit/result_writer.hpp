@@ -16,9 +16,9 @@ class ResultWriter {
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
 
-  /// Writes the result that comes `i` places after those so far; `advance` says how many were written.
-  [[gnu::always_inline]] void give(std::uint64_t id, const Answer& answer, unsigned i) {
-    const std::size_t row = kPlain || ids_ != nullptr ? size_ + i : id;
+  /// Writes the next result.
+  [[gnu::always_inline]] void give(std::uint64_t id, const Answer& answer) {
+    const std::size_t row = kPlain || ids_ != nullptr ? size_++ : id;
     if (kPlain || ids_ != nullptr) ids_[row] = id;
     if (kPlain || statuses_ != nullptr) statuses_[row] = answer.status;
     if (kPlain || (out_ != nullptr && form_.gives_words())) {
@@ -33,10 +33,7 @@ class ResultWriter {
     }
   }
 
-  void advance(std::size_t results) {
-    if (kPlain || ids_ != nullptr) size_ += results;
-  }
-
+  std::size_t space() const { return kPlain || ids_ != nullptr ? results_.space - size_ : ~std::size_t{0}; }
   /// The results so far. A caller that writes to them calls `resume` after.
   Results& results() {
     results_.size = size_;

@@ -9,7 +9,7 @@
 
 namespace holdfast::dramhit {
 
-/// Their lines are asked for one after another, and nothing else between: a prefetch whose address is yet to be translated holds up
+/// Their lines are asked for one after another, with no look at a line between: a prefetch whose address is yet to be translated holds up
 /// what comes after it (AMD), and a branch that depends on what a line holds, predicted wrong, ends what the processor has
 /// begun. So as many translations as it can have run at once; where memory is large they take longest.
 class RowGroup {

@@ -148,13 +148,13 @@ LineOutcome WideForm::change_record(Word* at, const Look& seen, const Task& task
   return LineOutcome::done;
 }
 
-LineOutcome WideForm::run(const Task& task, unsigned& reach, Op, const Combining& with, Answer& answer) {
+LineOutcome WideForm::run(Task& task, Op, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   const Look seen = look(task.line, task.hash, kept);
   if (seen.busy) return LineOutcome::again;
   if (seen.mine) return change_record(task.line, seen, task, with, answer);
-  if (task.want == 0) reach = reach_of(seen.control);
-  if (task.want < reach) return LineOutcome::next;
+  if (task.want == 0) task.state.reach = reach_of(seen.control);
+  if (task.want < task.state.reach) return LineOutcome::next;
   if (!(Change{task.state.op, 0, with}.adds())) {
     answer = {Status::not_found, 0};
     return LineOutcome::done;

@@ -39,10 +39,7 @@ class WideForm {
     return [this](std::uint64_t hash) { return place(hash); };
   }
   void ask_line(const Word* at, Op op) const;
-  template <bool kChanges>
-  void ask_lines(Word* const* at, unsigned n) const {
-    for (unsigned i = 0; i < n; ++i) ask_line(at[i], kChanges ? Op::insert : Op::find);
-  }
+  void ask_to_change(const Word* at) const { ask_line(at, Op::insert); }
   void ask_next(Task& task) const { ask_on(task.line, task.want, task.state.op); }
   void ask_on(Word*& line, std::uint64_t& want, Op op) const;
   /// Copies a row's key and value, since the caller's arrays may go; where they are.
@@ -54,7 +51,7 @@ class WideForm {
   static bool is_gone(const Task&) { return false; }
   void drop(const Task& task) { free_.push_back(task.given); }
 
-  LineOutcome run(const Task& task, unsigned& reach, Op op, const Combining& with, Answer& answer);
+  LineOutcome run(Task& task, Op op, const Combining& with, Answer& answer);
   static bool gives_words() { return false; }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const;
 
