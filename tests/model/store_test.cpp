@@ -185,8 +185,8 @@ std::vector<Scenario> scenarios() {
 }
 
 TEST(StoreModel, EveryOrderAndEveryCrashIsRight) {
-  proof::expect_counts(scenarios(), kMemories[0], {339544, 372950, 16427, 33833, 17406});
-  proof::expect_counts(scenarios(), kMemories[1], {624694, 650993, 88400, 177807, 89407});
+  proof::expect_counts(scenarios(), kMemories[0], {339544, 372960, 16428, 33835, 17407});
+  proof::expect_counts(scenarios(), kMemories[1], {624694, 651003, 88401, 177809, 89408});
 }
 
 TEST(StoreModel, EveryStepIsNeeded) {

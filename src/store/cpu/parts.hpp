@@ -213,7 +213,7 @@ Change Engine::set(P& parts, const Key& key, const Content& content, Condition c
   const std::uint64_t words = content.header().words();
   if (8 * words <= mapped_.heap.slab_bytes()) return put(parts, key, words, decide);
   const NewItem item = begin_item(parts, content);
-  return item.cell.none() ? Change::no_space : put(parts, key, item, decide);
+  return item.cell.none() ? put_nothing(parts, key, decide) : put(parts, key, item, decide);
 }
 
 template <class P>
@@ -221,8 +221,11 @@ Change Engine::change(P& parts, const Key& key, const Ask& ask, std::uint64_t& n
   switch (ask.kind) {
     case Ask::Kind::count: {
       Digits digits;
-      const Counting decide{*this, key, ask.number, ask.subtracts, number, digits};
-      return put(parts, key, counted_words(key.bytes), decide);
+      std::uint64_t result = 0;
+      const Counting decide{*this, key, ask.number, ask.subtracts, result, digits};
+      const Change change = put(parts, key, counted_words(key.bytes), decide);
+      if (change == Change::replaced) number = result;
+      return change;
     }
     case Ask::Kind::erase:
       return store::erase(parts, key, [&](const Current& old) { return ask.cas == 0 || old.cas(memory_) == ask.cas; });

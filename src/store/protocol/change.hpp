@@ -192,12 +192,21 @@ HOLDFAST_BOTH Change put(P& parts, const Key& key, NewItem item, const Decide& d
   return change;
 }
 
-/// The same, of one cell of `words` words, which is taken first: no_space. Where the content depends on what the key has, `words` is a guess.
+/// The answer where no cell can be had: no_space, if `decide` gives the key an item.
+template <Parts P, class Decide>
+HOLDFAST_BOTH Change put_nothing(P& parts, const Key& key, const Decide& decide) {
+  Content content;
+  const Claim<P> claim(parts, key);
+  const Change change = decide(current(parts, key), content);
+  return change == Change::inserted || change == Change::replaced ? Change::no_space : change;
+}
+
+/// As `put`, of one cell of `words` words, which is taken first. Where the content depends on what the key has, `words` is a guess.
 template <Parts P, class Decide>
 HOLDFAST_BOTH Change put(P& parts, const Key& key, std::uint64_t words, const Decide& decide) {
   NewItem item;
   item.cell = parts.take(words);
-  if (item.cell.none()) return Change::no_space;
+  if (item.cell.none()) return put_nothing(parts, key, decide);
   vacate(parts.memory(), item.cell.words);
   return put(parts, key, item, decide);
 }
