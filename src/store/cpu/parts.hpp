@@ -75,6 +75,7 @@ class Engine::Parts {
     cuckoo::Outcome outcome{};
     engine_.index_.exchange({&key.hash, 1}, {&old.word, 1}, {&next.word, 1}, {&outcome, 1});
     HOLDFAST_ASSERT(outcome != cuckoo::Outcome::absent);
+    if (!old.none() && engine_.options_.evicts) engine_.cells_.mark(next);  // a key that is changed is in use
     return outcome != cuckoo::Outcome::no_cell;
   }
   void remove(const Key& key, Location location) {
@@ -229,7 +230,11 @@ Change Engine::change(P& parts, const Key& key, const Ask& ask, std::uint64_t& n
     }
     case Ask::Kind::erase:
       return store::erase(parts, key, [&](const Current& old) { return ask.cas == 0 || old.cas(memory_) == ask.cas; });
-    case Ask::Kind::touch: return store::touch(parts, key, ask.number);
+    case Ask::Kind::touch:
+      return change_state(parts, key, [&](const Current& old) {
+        cells_.mark(old.cell.location);
+        return old.state.with_expiry(ask.number);
+      });
     case Ask::Kind::mark_stale:
       return change_state(parts, key, [&](const Current& old) {
         return old.state.stale().with_expiry(ask.number != 0 ? ask.number : old.state.expiry());

@@ -256,6 +256,31 @@ TEST_P(StoreSpace, EvictsWhatWasNotReadLately) {
   EXPECT_EQ(again.size(), engine.size()) << "what was evicted is durably gone";
 }
 
+/// Changes are uses, as reads are.
+TEST_P(StoreSpace, WhatIsChangedIsNotEvicted) {
+  for (const unsigned how : {0, 1, 2, 3}) {
+    Heap heap(kSanitized ? 4 : 7);
+    Engine engine(mapped(heap), {}, options_for_many(true));
+    const std::string key = "n";
+    set(engine, key, "1");
+    const std::string value(1'000, 'v'), one = "1";
+    for (int i = 0; i < (kSanitized ? 10'000 : 40'000); ++i) {
+      set(engine, "item " + std::to_string(i), value);
+      if (i % 10 != 0) continue;
+      std::uint64_t number = 0;
+      Change change{};
+      switch (how) {
+        case 0: change = engine.add(bytes_of("n"), 1, false, number); break;
+        case 1: change = engine.touch(bytes_of("n"), 0); break;
+        case 2: change = engine.set(content_of(key, one), Condition::present); break;
+        default: change = engine.extend(bytes_of("n"), bytes_of(""), false, 100);
+      }
+      ASSERT_TRUE(change == Change::replaced || change == Change::touched) << how << " is lost at item " << i;
+    }
+    EXPECT_GT(engine.evicted(), 100u);
+  }
+}
+
 TEST_P(StoreSpace, PiecesMoveToTheClassThatNeedsThem) {
   Heap heap(8);
   Engine engine(mapped(heap), {}, options_for_many(true));
