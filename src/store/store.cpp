@@ -26,7 +26,8 @@ Store::Store(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store Store::create(Pool& pool, const std::string& name, const StoreOptions& options) {
   const auto make = [&](pool::Edit& edit, const std::shared_ptr<pool::PoolFile>& file, const std::string& label) {
     store::require_valid(options, label);
-    const store::StoreUse use{.label = label, .seed = options.seed, .flush = options.flush};
+    const store::StoreUse use{
+        .label = label, .seed = options.seed, .flush = options.flush, .limit = options.limit_bytes};
     return std::make_shared<Impl>(PoolAccess::of(pool).shared_from_this(),
                                   store::StoreObject::create(edit, file, name, use), options);
   };

@@ -18,7 +18,7 @@ namespace {
 
 /// Addresses that a heap reserves; fewer where the process has not so many.
 constexpr std::uint64_t kReserve = std::uint64_t{1} << 40;
-/// Of a new heap: its directory and three pieces.
+/// Of a new heap, unless its limit is lower: its directory and three pieces.
 constexpr std::uint64_t kFirstBytes = 4 * heap::kSlabBytes;
 /// A heap grows by a quarter of its size, within these bounds.
 constexpr std::uint64_t kLeastGrowth = 4 * heap::kSlabBytes, kMostGrowth = std::uint64_t{1} << 30;
@@ -41,7 +41,8 @@ std::unique_ptr<StoreObject> StoreObject::create(pool::Edit& edit, std::shared_p
   object->header_ = {use.seed != 0 ? use.seed : random_word(), static_cast<std::uint64_t>(std::time(nullptr)), {}};
   object->make_pages(edit, kPagesBytes, std::as_bytes(std::span(&object->header_, 1)));
   std::memset(object->record(), 0, pool::kPage);
-  object->heap_.make(edit, object->pool().rounded(kFirstBytes));
+  const std::uint64_t most = use.limit == 0 ? kFirstBytes : use.limit / heap::kSlabBytes * heap::kSlabBytes;
+  object->heap_.make(edit, object->pool().rounded(std::min(kFirstBytes, most)));
   object->zero_directories();
   return object;
 }

@@ -11,10 +11,11 @@
 namespace holdfast::store {
 
 struct StoreUse {
-  std::string label;       ///< for messages
-  std::uint64_t seed = 0;  ///< of a new store; 0: a random one
-  bool flush = false;      ///< flush and fence as domain `power` asks, on any medium
-  bool salvage = false;    ///< open it after a power cut all the same
+  std::string label;        ///< for messages
+  std::uint64_t seed = 0;   ///< of a new store; 0: a random one
+  bool flush = false;       ///< flush and fence as domain `power` asks, on any medium
+  bool salvage = false;     ///< open it after a power cut all the same
+  std::uint64_t limit = 0;  ///< of a new store's heap, in bytes; 0: none
 };
 
 class StoreObject : public pool::Object {
