@@ -154,9 +154,9 @@ TEST_P(EngineTest, PiecesThatMovedAreFoundAgain) {
   clear("a", 15);
   fill("c", 70'000, 30);  // two more that `a` had
   reopened(90);
-  EXPECT_EQ(set(engine, "e", std::string(100, 'v')), Change::no_space);
+  EXPECT_EQ(set(engine, "e", std::string(150'000, 'v')), Change::no_space);
   clear("c", 30);
-  EXPECT_EQ(set(engine, "e", std::string(100, 'v')), Change::inserted);
+  EXPECT_EQ(set(engine, "e", std::string(150'000, 'v')), Change::inserted);
   reopened(61);
 }
 

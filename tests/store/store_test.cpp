@@ -205,6 +205,39 @@ TEST_F(StoreTest, AFullMediumOrALimitKeepsWhatIsThere) {
   EXPECT_EQ(store.stats().limit_bytes, std::uint64_t{16} << 20);
 }
 
+TEST_F(StoreTest, ASmallLimitIsKept) {
+  for (const std::uint64_t mib : {4, 5, 6, 8}) {
+    Store store = Store::create(pool_, "small " + std::to_string(mib), {.limit_bytes = mib << 20});
+    int items = 0;
+    while (store.set(std::to_string(items), std::string(1'000, 'v')) == StoreStatus::inserted) ++items;
+    EXPECT_GT(items, 1'600) << "a piece is full";
+    EXPECT_EQ(store.stats().memory_bytes, mib / 2 * 2 << 20);
+    EXPECT_EQ(store.stats().limit_bytes, mib << 20);
+  }
+}
+
+TEST_F(StoreTest, ItemsOfManySizesShareASmallLimit) {
+  for (const bool evicts : {false, true}) {
+    Store store = Store::create(pool_, evicts ? "evicts" : "refuses", {.limit_bytes = 16 << 20, .evict = evicts});
+    std::mt19937_64 random(7);
+    store.set("large", std::string(1'000, 'v'));
+    std::uint64_t lost = 0, refused = 0;
+    for (int i = 0; i < 5'000; ++i) {
+      const StoreStatus status = store.set(std::to_string(random() % 900), std::string(10 + random() % 990, 'v'));
+      refused += status == StoreStatus::no_space ? 1 : 0;
+      lost += store.contains("large") ? 0 : 1;
+    }
+    EXPECT_EQ(refused, 0u);
+    EXPECT_EQ(lost, 0u);
+    EXPECT_EQ(store.stats().evicted, 0u);
+    EXPECT_TRUE(store.check().errors.empty());
+    store.close();
+    store = Store::open(pool_, evicts ? "evicts" : "refuses");
+    EXPECT_GT(store.size(), 890u);
+    EXPECT_TRUE(store.check().errors.empty());
+  }
+}
+
 TEST_F(StoreTest, EvictsWhereItIsTold) {
   Store store = make({.limit_bytes = 8 << 20, .evict = true});
   for (int i = 0; i < 5'000; ++i)

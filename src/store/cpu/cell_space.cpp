@@ -62,6 +62,14 @@ Cell CellSpace::take(const Memory& memory, std::uint64_t words) {
   return take_from_open(size_class);
 }
 
+Cell CellSpace::take_larger(unsigned size_class, std::uint64_t most_bytes) {
+  const std::lock_guard lock(mutex_);
+  for (unsigned larger = size_class + 1; larger < kClasses && class_bytes(larger) <= most_bytes; ++larger) {
+    if (!open_[larger].empty()) return take_from_open(larger);
+  }
+  return {};
+}
+
 std::size_t CellSpace::take(const Memory& memory, unsigned size_class, std::span<Cell> cells) {
   const std::lock_guard lock(mutex_);
   std::size_t taken = 0;

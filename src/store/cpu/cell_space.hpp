@@ -45,6 +45,8 @@ class CellSpace {
   bool unmark(Location location) const;
   /// A free cell of at least `words` words, or none. It may give a piece another class.
   Cell take(const Memory& memory, std::uint64_t words);
+  /// A free cell of the next larger class that has one, of at most `most_bytes` bytes; or none. It moves no piece.
+  Cell take_larger(unsigned size_class, std::uint64_t most_bytes);
   /// Free cells of the class, as many as there are up to `cells.size()`. It may give one piece another class.
   std::size_t take(const Memory& memory, unsigned size_class, std::span<Cell> cells);
   /// The cell is free: its item is durably dead, or it has none.

@@ -23,6 +23,7 @@ constexpr std::size_t kVictims = 32;  ///< evicted at once, but few large ones: 
 constexpr std::uint64_t kVictimBytes = 128u << 10;
 constexpr std::size_t kCandidates = 64;  ///< pieces of which one is chosen
 constexpr std::uint32_t kSpared = 4;     ///< a piece stays if more than a fourth of its items were read
+constexpr unsigned kMuchLarger = 32;     ///< times
 constexpr std::uint32_t kFewCells = 64;  ///< of a piece whose chunks are looked at
 
 struct KeySpace {
@@ -48,10 +49,15 @@ Cell Engine::take(std::uint64_t words) {
     if (!cell.none()) return cell;
     if (grow()) continue;
     cell = take_reclaimed(words);
+    // A class without a piece would empty one of another class.
+    if (cell.none() && options_.evicts && cells_.pieces_of(size_class) == 0) {
+      cell = cells_.take_larger(size_class, std::uint64_t{kMuchLarger} * class_bytes(size_class));
+    }
     if (!cell.none()) return cell;
     if (!make_space(size_class)) break;
   }
-  return take_kept(words);
+  const Cell cell = take_kept(words);
+  return cell.none() ? cells_.take_larger(size_class, kPieceBytes) : cell;
 }
 
 /// As if no thread kept cells.
