@@ -156,7 +156,7 @@ def test_put_get_del(pool: Path) -> None:
         (["check", "nowhere.hold"], "nowhere.hold"),
         (["check", "/"], "directory"),
         (["create", "/nowhere/x.hold"], "/nowhere"),
-        (["create", "y.hold", "--value", "70000"], "65536"),
+        (["create", "y.hold", "--value", "70000"], "65,536"),
         (["create", "y.hold", "--device", "tpu"], "tpu"),
         (["demo", "--csv", "nowhere.csv", "--path", "y.hold"], "nowhere.csv"),
         (["recover", "POOL", "--salvage", "POOL"], "exists already"),
