@@ -215,7 +215,7 @@ inline constexpr Minimum kMinimum[] = {
     {"crashes", "shm", "store_copied", 90, 14, 12, 0, 0},
     {"crashes", "file", "store_killed", 67, 12, 24, 0, 0},
     {"faults", "shm", "store_killed", 58, 53, 0, 52, 22},
-    {"faults", "file", "store_killed", 67, 171, 0, 61, 28},
+    {"faults", "file", "store_killed", 67, 171, 0, 61, 27},
     {"faults", "shm", "store_changes", 85, 80, 0, 79, 15},
 };
 
