@@ -109,6 +109,8 @@ struct SnapshotResult {
   double held_ms = 0;         ///< how long changes were kept waiting, once the running ones had ended
   double total_ms = 0;        ///< until it was on its device under its name
   bool stopped = false;       ///< `SnapshotOptions::stop` was requested; there is no snapshot
+  /// The names of objects that are not in the copy: the file was cut short (`PoolOptions::salvage`), and they were not open.
+  std::vector<std::string> left_out;
 };
 
 /// The result of `check`.
@@ -135,7 +137,8 @@ class Table;
 struct PoolOptions {
   bool read_only = false;  ///< shares the pool with other readers
   bool salvage = false;  ///< open objects after a power cut all the same (PowerLost otherwise); with read_only, recover
-                         ///< private copies in memory: the file is not written
+                         ///< private copies in memory: the file is not written, and may have been cut short; then
+                         ///< tables and stores open with what is left of them, and other objects if they are whole
 };
 
 /// An open pool. A handle: copies refer to the same pool, which stays open, and locked, until `close` or until

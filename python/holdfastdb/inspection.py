@@ -155,6 +155,9 @@ class SnapshotReport:
     """How long changes were kept waiting, once the running ones had ended."""
     total_ms: float
     """Until the snapshot was on its device under its name."""
+    left_out: tuple[str, ...] = ()
+    """Names of objects that are not in the snapshot: the file was cut short, and they were not open (`Pool.open` with
+    salvage)."""
 
 
 _MOST_PATH, _MOST_NAME = 4095, 255

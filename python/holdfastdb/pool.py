@@ -63,7 +63,8 @@ class Pool:
             "r+" to change the pool (one process at a time), "r" to read it (together with other readers).
         salvage
             Open tables also after a power failure: items may be missing or damaged. With mode="r" private copies in
-            memory are recovered, and the file is not written.
+            memory are recovered, and the file is not written. It may have been cut short then: tables and stores open
+            with what is left of them, other objects if they are whole; `objects` says what is lost (`damage`).
 
         Raises
         ------

@@ -69,6 +69,9 @@ Dict to_dict(const SnapshotResult& taken) {
   result["written"] = taken.written;
   result["held_ms"] = taken.held_ms;
   result["total_ms"] = taken.total_ms;
+  nb::list left_out;
+  for (const std::string& name : taken.left_out) left_out.append(name);
+  result["left_out"] = nb::tuple(left_out);
   return result;
 }
 

@@ -40,7 +40,8 @@ std::string flaw_in_extent(const Extent& extent, std::uint64_t from, std::uint64
   if (extent.bytes == 0 || extent.bytes % kPage != 0) return "has " + number(extent.bytes) + " bytes";
   const auto end = checked_add(extent.offset, extent.bytes);
   if (!end || *end > file_bytes) {
-    return "reaches beyond the end of the file, which has " + number(file_bytes) + " bytes (was it cut short?)";
+    return "reaches beyond the end of the file, which has " + number(file_bytes) +
+           " bytes (was it cut short? `holdfast recover --salvage` saves what is left)";
   }
   if (extent.offset < from) return "overlaps another at byte " + number(extent.offset);
   return {};
@@ -126,6 +127,14 @@ std::vector<Extent> Directory::extents_of(std::uint32_t object) const {
 std::uint64_t Directory::bytes_of(std::uint32_t object) const {
   std::uint64_t bytes = 0;
   for (const Extent& extent : extents) bytes += extent.object == object ? extent.bytes : 0;
+  return bytes;
+}
+
+std::uint64_t Directory::bytes_of(std::uint32_t object, std::uint64_t from) const {
+  std::uint64_t bytes = 0;
+  for (const Extent& extent : extents) {
+    if (extent.object == object && extent.end() > from) bytes += extent.end() - std::max(from, extent.offset);
+  }
   return bytes;
 }
 

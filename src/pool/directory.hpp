@@ -83,6 +83,8 @@ struct Directory {
   /// Those of an object with a role, by index.
   std::vector<Extent> extents_of(std::uint32_t object, std::uint16_t role) const;
   std::uint64_t bytes_of(std::uint32_t object) const;
+  /// Those of them at offsets from `from` on.
+  std::uint64_t bytes_of(std::uint32_t object, std::uint64_t from) const;
   /// Where the last extent ends: what is beyond belongs to nothing.
   std::uint64_t end() const;
 

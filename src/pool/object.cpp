@@ -1,12 +1,14 @@
 // object.cpp: the pages of an open object, and its clean mark.
 #include "pool/object.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
 #include "holdfast/error.hpp"
+#include "pool/kinds/describe.hpp"
 #include "system/process.hpp"
 
 namespace holdfast::pool {
@@ -27,6 +29,20 @@ Object::Object(std::shared_ptr<PoolFile> pool, std::uint32_t number, std::string
 
 Object::~Object() {
   if (!forked()) system::unmap(pages_.address, pages_.mapped);  // in a forked child the mappings never came along
+}
+
+std::vector<std::span<const std::byte>> Object::lost() const {
+  std::vector<std::span<const std::byte>> lost;
+  const std::uint64_t from = pool_->lost_from();
+  if (from == kNothingLost) return lost;
+  for (const Extent& extent : pool_->directory()->extents_of(number_)) {
+    const std::byte* const begin = extent.end() > from ? address_of(extent) : nullptr;
+    if (begin == nullptr) continue;
+    const std::uint64_t there = std::max(from, extent.offset) - extent.offset;
+    lost.emplace_back(begin + there, extent.bytes - there);
+  }
+  std::sort(lost.begin(), lost.end(), [](const auto& a, const auto& b) { return a.data() < b.data(); });
+  return lost;
 }
 
 std::vector<std::string> Object::repairs() const {
@@ -53,8 +69,15 @@ void Object::make_pages(Edit& edit, std::uint64_t bytes, std::span<const std::by
   pool_->settle(pages_);
 }
 
-void Object::map_pages() {
-  const auto extents = pool_->directory()->extents_of(number_, kPagesRole);
+void Object::map_pages(bool salvages) {
+  const auto directory = pool_->directory();
+  const auto extents = directory->extents_of(number_, kPagesRole);
+  if (const std::uint64_t lost = directory->bytes_of(number_, pool_->lost_from()); lost != 0) {
+    const bool has_pages = extents.at(0).end() <= pool_->lost_from();
+    if (!salvages || !has_pages || !pool_->believes_lost(lost)) {
+      throw PoolCorrupt(label_ + " cannot be opened: " + describe_loss(*directory, number_, pool_->lost_from()));
+    }
+  }
   pages_ = pool_->map(extents.at(0).offset, extents.at(0).bytes, true);
   const ObjectPage* const copies = copies_at(pages_);
   const FoundPage found = choose_page(copies[0], copies[1], number_);

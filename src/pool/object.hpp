@@ -46,6 +46,8 @@ class Object {
 
   /// Where an extent of it is mapped.
   virtual const std::byte* address_of(const Extent& extent) const = 0;
+  /// The memory that reads as zeros since the pool's file was cut short, by address.
+  std::vector<std::span<const std::byte>> lost() const;
   /// Its page, as a clean copy on `medium` has it. Nothing may write meanwhile.
   ObjectPage page_of_copy(const MediumFacts& medium) const;
 
@@ -69,7 +71,9 @@ class Object {
   Object(std::shared_ptr<PoolFile> pool, std::uint32_t number, std::string label, bool flush);
 
   void make_pages(Edit& edit, std::uint64_t bytes, std::span<const std::byte> header);
-  void map_pages();
+  /// Throws PoolCorrupt where they are damaged, and where the file was cut short and has not all of the object: unless it `salvages`, which
+  /// means that it serves nothing of the memory in `lost`.
+  void map_pages(bool salvages = false);
   const ObjectPage& page() const { return page_; }
   /// Decides whether it may be opened as it is, and mends its pages. `whole`: nothing was left half-done.
   /// Throws PowerLost (unless `salvage`: then it stays marked as it is), and ReadOnly where mending it means writing.

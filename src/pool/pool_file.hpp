@@ -22,6 +22,8 @@
 
 namespace holdfast::pool {
 
+inline constexpr std::uint64_t kNothingLost = ~std::uint64_t{0};  ///< PoolFile::lost_from of a whole file
+
 enum class Access { read_write, read_only, scratch /**< private copies in memory: the file is not written */ };
 
 /// A range of mapped pool memory.
@@ -56,7 +58,7 @@ static_assert(WritableMemory<HeaderMemory>);
 /// (`require_whole`).
 class PoolFile {
  public:
-  /// Opens one. Throws PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError.
+  /// Opens one; with Access::scratch also one that was cut short. Throws PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError.
   static std::shared_ptr<PoolFile> open(const std::string& path, Access access);
   ~PoolFile();
 
@@ -69,6 +71,11 @@ class PoolFile {
   std::uint64_t granule() const { return medium_.granule; }
   std::uint64_t rounded(std::uint64_t bytes) const { return round_up(bytes, medium_.granule); }
   const std::vector<std::string>& repairs() const { return repairs_; }  ///< what open had to mend
+  /// What extents have from this offset on was lost, and reads as zeros: the file was cut short, and is open with Access::scratch.
+  /// kNothingLost: the file is whole.
+  std::uint64_t lost_from() const { return lost_from_; }
+  /// Whether so many lost bytes may be read as zeros: a small file that claims terabytes would keep its reader busy for ever.
+  bool believes_lost(std::uint64_t bytes) const { return bytes <= most_lost_; }
   /// True in a process forked from the one that opened it: the mappings are gone there.
   bool forked() const { return file_.forked(); }
 
@@ -117,6 +124,8 @@ class PoolFile {
   void take_ownership();
   void mend_copies(const Choice& choice);
   void make_up_for_failed_sync() const;
+  void find_lost(std::uint64_t file_bytes);
+  std::vector<system::FileRange> ranges_there() const;
   void believe_sizes();
   void fill_holes();
   void give_back(std::uint64_t from) const noexcept;
@@ -144,10 +153,11 @@ class PoolFile {
   std::string name_;  ///< that the file has, wherever the process works; empty: it has none, or none yet
   std::atomic<std::uint64_t> looked_ = 0;  ///< at the name: the tick
 
-  std::uint64_t file_bytes_ = 0;           ///< at open
+  std::uint64_t file_bytes_ = 0;  ///< at open
+  std::uint64_t lost_from_ = kNothingLost, most_lost_ = 0;
   bool sparse_ = false;                    ///< at open: not all of it was allocated on the medium
   std::vector<system::FileRange> filled_;  ///< the ranges allocated then
-  std::vector<system::FileRange> holes_;   ///< or left as holes, since it is open for reading
+  std::vector<system::FileRange> holes_;   ///< or left as holes, since it is open for reading; with what was lost
   std::atomic<bool> kept_ = false;
 
   std::mutex edit_mutex_;     ///< held by an Edit, all along

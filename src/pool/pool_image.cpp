@@ -74,8 +74,11 @@ void read_header(const system::File& file, Header& header) {
   header.file_bytes = file.facts().bytes;  // last: what the copies name was allocated before
 }
 
+/// No extent ends behind this: so offsets in a file that was cut short can be added up.
+constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 62;
+
 /// The superblock that counts, and the area that it names. Throws PoolCorrupt, PoolVersion.
-PoolImage image_of(const std::string& path, const Header& header) {
+PoolImage image_of(const std::string& path, const Header& header, bool may_be_cut) {
   const Superblock(&copies)[2] = header.copies;
   PoolImage image;
   image.file_bytes = header.file_bytes;
@@ -96,7 +99,8 @@ PoolImage image_of(const std::string& path, const Header& header) {
   std::string what = flaw(image.block);
   if (what.empty()) {
     const std::byte* const area = header.areas.get() + image.block.area * kAreaBytes;
-    what = decode(area, image.block.generation, image.file_bytes, image.directory);
+    const std::uint64_t most = may_be_cut ? kMostFileBytes : image.file_bytes;
+    what = decode(area, image.block.generation, most, image.directory);
   }
   if (what.empty()) return image;
   throw PoolCorrupt(path + " is damaged: " + what + "; restore it from a copy");
@@ -111,7 +115,7 @@ bool looks_like_pool(const system::File& file) {
          (file.read(&second, sizeof second, kSuperblockBytes) == sizeof second && second == kMagic);
 }
 
-PoolImage read_pool(const system::File& file) {
+PoolImage read_pool(const system::File& file, bool may_be_cut) {
   // Without a lock a writer may be at work. What cannot be read is damage only where nothing was written meanwhile.
   constexpr int kAttempts = 100, kAttemptsAtEqualCopies = 4;
   Header header;
@@ -119,7 +123,7 @@ PoolImage read_pool(const system::File& file) {
   for (int attempt = 1;; ++attempt) {
     read_header(file, header);
     try {
-      PoolImage image = image_of(file.path(), header);
+      PoolImage image = image_of(file.path(), header, may_be_cut);
       if (image.choice.equal || attempt >= kAttemptsAtEqualCopies) return image;
     } catch (const PoolCorrupt&) {
       Superblock now[2] = {};

@@ -19,7 +19,7 @@ struct PoolImage {
 /// Whether it begins as a pool does, damaged ones and retired formats included; or has nothing in it. Throws SystemError.
 bool looks_like_pool(const system::File& file);
 
-/// Throws PoolCorrupt, PoolVersion.
-PoolImage read_pool(const system::File& file);
+/// `may_be_cut`: extents may be behind the end of the file. Throws PoolCorrupt, PoolVersion.
+PoolImage read_pool(const system::File& file, bool may_be_cut = false);
 
 }  // namespace holdfast::pool

@@ -1,4 +1,5 @@
 // pool_open.cpp: opens a pool that may be locked, damaged, foreign or half-changed.
+#include <algorithm>
 #include <cstring>
 
 #include "core/bits.hpp"
@@ -18,35 +19,32 @@ constexpr std::uint64_t kBelieved = 2;  // times the blocks that there are
 /// Zeros that cost a reader neither space nor much time: so a sparse copy of a small pool can be read.
 constexpr std::uint64_t kReadAnyway = std::uint64_t{64} << 20;
 
-/// The bytes that a pool's file must have allocated.
-std::vector<system::FileRange> ranges_of(const Directory& directory) {
-  std::vector<system::FileRange> ranges{{0, kFirstExtent}};
-  for (const Extent& extent : directory.extents) ranges.push_back({extent.offset, extent.bytes});
-  return ranges;
-}
+constexpr std::uint64_t kLostBelieved = 16;  // times what is there
 
-std::vector<system::FileRange> holes_in(const system::File& file, const std::vector<system::FileRange>& ranges) {
+using Ranges = std::vector<system::FileRange>;
+
+Ranges holes_in(const system::File& file, const Ranges& ranges) {
   system::Holes holes(file);
-  std::vector<system::FileRange> all;
+  Ranges all;
   for (const system::FileRange& range : ranges) {
-    const std::vector<system::FileRange> some = holes.in({range.offset, round_up(range.bytes, kPage)});
+    const Ranges some = holes.in({range.offset, round_up(range.bytes, kPage)});
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
 }
 
-/// The bytes of the file that belong to nothing, and hold something.
-std::uint64_t data_between(const system::File& file, const Directory& directory) {
-  std::uint64_t bytes = 0, from = kFirstExtent;
+/// The bytes of the file that belong to none of these ranges, and hold something.
+std::uint64_t data_between(const system::File& file, const Ranges& ranges) {
+  std::uint64_t bytes = 0, from = 0;
   system::Holes holes(file);
   const auto add = [&](std::uint64_t to) {
     if (from >= to) return;
     bytes += to - from;
     for (const system::FileRange& hole : holes.in({from, to - from})) bytes -= hole.bytes;
   };
-  for (const Extent& extent : directory.extents) {
-    add(extent.offset);
-    from = extent.end();
+  for (const system::FileRange& range : ranges) {
+    add(range.offset);
+    from = range.end();
   }
   add(file.facts().bytes);
   return bytes;
@@ -69,23 +67,49 @@ void PoolFile::require_alignment() const {
   }
 }
 
+/// The page in which the file ends is lost with what follows: so no slot and no value is half there.
+void PoolFile::find_lost(std::uint64_t file_bytes) {
+  file_bytes_ = file_bytes;
+  if (access_ != Access::scratch || directory_->end() <= file_bytes) return;
+  lost_from_ = file_bytes / kPage * kPage;
+  if (granule() != kPage) {
+    throw MediumError(path_ + " was cut short, and this medium has pages of " + std::to_string(granule()) +
+                      " bytes; copy it to a tmpfs or an ordinary file system to salvage it");
+  }
+}
+
+/// The bytes that a pool's file must have allocated.
+Ranges PoolFile::ranges_there() const {
+  Ranges ranges{{0, kFirstExtent}};
+  for (const Extent& extent : directory_->extents) {
+    if (extent.offset < lost_from_)
+      ranges.push_back({extent.offset, std::min(extent.end(), lost_from_) - extent.offset});
+  }
+  return ranges;
+}
+
 /// Sizes are believed as far as blocks are there: else some kilobytes that claim terabytes would take the whole medium, or keep a caller that
 /// reads their zeroes busy for ever.
 void PoolFile::believe_sizes() {
   std::uint64_t claimed = 0;
-  for (const system::FileRange& range : ranges_of(*directory_)) claimed += range.bytes;
+  const Ranges ranges = ranges_there();
+  for (const system::FileRange& range : ranges) claimed += range.bytes;
   const std::uint64_t there = file_.facts().allocated;
-  sparse_ = granule() == kPage && there < claimed + data_between(file_, *directory_);
+  sparse_ = granule() == kPage && there < claimed + data_between(file_, ranges);
   const std::uint64_t believed = kBelieved * there + (writes_file() ? 0 : kReadAnyway);
   if (sparse_ && medium_.counts_blocks && claimed > believed) throw_sparse(path_, claimed, there);
-  if (sparse_ && !writes_file()) holes_ = holes_in(file_, ranges_of(*directory_));
+  if (sparse_ && !writes_file()) holes_ = holes_in(file_, ranges);
+  if (lost_from_ >= directory_->end()) return;
+  most_lost_ = kLostBelieved * (medium_.counts_blocks ? there : file_bytes_) + kReadAnyway;
+  holes_.push_back({lost_from_, directory_->end() - lost_from_});
+  sparse_ = true;
 }
 
 /// Storing into a hole would need space, and raise SIGBUS where there is none.
 void PoolFile::fill_holes() {
   if (!sparse_) return;
   const std::uint64_t there = file_.facts().allocated;
-  const std::vector<system::FileRange> ranges = ranges_of(*directory_);
+  const Ranges ranges = ranges_there();
   filled_ = holes_in(file_, ranges);
   try {
     for (const system::FileRange& range : ranges) {
@@ -104,7 +128,7 @@ void PoolFile::fill_holes() {
 /// A copy that shares blocks with its original would need space for a store to them, too.
 void PoolFile::unshare() const {
   if (medium_.medium == Medium::shm) return;
-  for (const system::FileRange& range : ranges_of(*directory_)) file_.unshare(range);
+  for (const system::FileRange& range : ranges_there()) file_.unshare(range);
 }
 
 void PoolFile::mend_copies(const Choice& choice) {
@@ -128,11 +152,11 @@ void PoolFile::make_up_for_failed_sync() const {
 
 std::shared_ptr<PoolFile> PoolFile::open(const std::string& path, Access access) {
   system::File file = open_for(path, access);
-  PoolImage image = read_pool(file);
+  PoolImage image = read_pool(file, access == Access::scratch);
   const std::shared_ptr<PoolFile> pool(new PoolFile(std::move(file), access));
   pool->block_ = image.block;
-  pool->file_bytes_ = image.file_bytes;
   pool->directory_ = std::make_shared<const Directory>(std::move(image.directory));
+  pool->find_lost(image.file_bytes);
   pool->require_alignment();
   pool->believe_sizes();
   if (pool->writes_file()) pool->fill_holes();

@@ -155,6 +155,18 @@ void Snapshot::begin(const std::shared_ptr<PoolFile>& pool, const std::vector<st
   }
 }
 
+/// Their zeros would look like data. An open object serves none of them.
+void Snapshot::leave_out_lost(const PoolFile& pool, const std::vector<std::unique_ptr<Quiesced>>& open) {
+  const auto source = pool.directory();
+  std::erase_if(directory_.objects, [&](const ObjectEntry& entry) {
+    const bool is_open =
+        find(open, entry.number) != nullptr || !directory_.extents_of(entry.number).empty();  // or frozen
+    if (is_open || source->bytes_of(entry.number, pool.lost_from()) == 0) return false;
+    left_out_.emplace_back(entry.title());
+    return true;
+  });
+}
+
 bool Snapshot::copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
                     unsigned threads, const Progress& progress) {
   std::uint64_t most = 0;  // to copy; a compact copy has less
@@ -162,6 +174,7 @@ bool Snapshot::copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std
   const auto go_on = [&] { return !progress || progress(0, most); };
   Sources sources{.pool = pool, .how = {.granule = medium_.granule, .go_on = go_on}};
   Space space(directory_, medium_.granule);
+  leave_out_lost(*pool, open);
   for (const ObjectEntry& entry : directory_.objects) {
     const bool is_planned = !directory_.extents_of(entry.number).empty();  // by `begin`
     if (!is_planned) plan(sources, space, entry, find(open, entry.number), nullptr);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pool/kinds/open_object.hpp"
@@ -37,7 +38,7 @@ struct alignas(kPage) AlignedPage {
 ///   finish
 ///
 /// The copy has all objects, with their numbers and names, laid out anew: what lies in pieces is in one, what is free stays
-/// behind, and an object whose kind makes a compact copy of it has that in place of its extents. Objects that are open are clean in
+/// behind, an object that lost a part with the end of the file and is not open is left out, and an object whose kind makes a compact copy of it has that in place of its extents. Objects that are open are clean in
 /// it; others are as they are. It has a new id.
 class Snapshot {
  public:
@@ -61,6 +62,7 @@ class Snapshot {
 
   std::uint64_t bytes() const { return bytes_; }      ///< of all extents
   std::uint64_t written() const { return written_; }  ///< of them; ranges of zeros are not written
+  std::vector<std::string> take_left_out() { return std::move(left_out_); }
 
  private:
   /// A range of the source's memory, or an extent of a compact copy, and its place in the file.
@@ -74,6 +76,7 @@ class Snapshot {
   using Parts = std::vector<Part>;
   /// What the copy of one pool needs until it is written.
   struct Sources;
+  void leave_out_lost(const PoolFile& pool, const std::vector<std::unique_ptr<Quiesced>>& open);
   void plan(Sources& sources, Space& space, const ObjectEntry& entry, const Quiesced* open, Frozen* frozen);
   void plan_compact(Space& space, const CompactCopy& compact, const Object* open);
   Extent place(Space& space, Extent extent);
@@ -91,6 +94,7 @@ class Snapshot {
   Parts parts_, frozen_parts_;                   ///< those that `copy` copies, and `copy_frozen`
   std::vector<std::vector<AlignedPage>> pages_;  ///< of objects, as the copy has them
   std::uint64_t bytes_ = 0, written_ = 0;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace holdfast::pool

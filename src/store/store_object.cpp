@@ -51,7 +51,7 @@ std::unique_ptr<StoreObject> StoreObject::open(std::shared_ptr<pool::PoolFile> p
                                                const StoreUse& use) {
   pool::require_kind(entry, kinds::store_kind(), use.label);
   std::unique_ptr<StoreObject> object(new StoreObject(std::move(pool), entry.number, use));
-  object->map_pages();
+  object->map_pages(use.salvage);
   const auto directory = object->pool().directory();
   if (const std::string what = read_header(*directory, entry.number, object->page(), object->header_); !what.empty()) {
     throw PoolCorrupt(use.label + " is damaged: " + what + "; restore it from a copy");

@@ -89,6 +89,7 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
   }
   result.bytes = snapshot.bytes();
   result.written = snapshot.written();
+  result.left_out = snapshot.take_left_out();
   if (!result.stopped) snapshot.finish();
   result.total_ms = ms_since(begun);
   return result;

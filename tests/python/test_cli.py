@@ -274,7 +274,7 @@ def test_an_unfinished_resize(folder: Path) -> None:
     before, out = path.read_bytes(), folder / "out.csv"
     assert about_table(path)["resizing"]
     assert as_json("recover", path, "--salvage", out) == {
-        "path": str(path), "out": str(out), "items": items, "left_out": 0, "errors": [],
+        "path": str(path), "out": str(out), "items": items, "left_out": 0, "lost": [], "errors": [],
     }  # fmt: skip
     saved = dict(line.split(",") for line in out.read_text().splitlines()[1:])
     assert saved == {str(key): key.to_bytes(16, "little").hex() for key in range(1, items + 1)}

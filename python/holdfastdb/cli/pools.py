@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,9 +15,8 @@ from ..operands import ANY
 from ..pool import Pool
 from ..schema.layout import Layout
 from ..store import Store
-from ..transfer import dump
-from ..transfer.formats import FORMATS
 from .output import AsJson, damage, emit, in_columns, plural, progress
+from .salvage import salvage as salvage_to
 from .targets import (
     AnyPath,
     ItemsPath,
@@ -25,7 +24,6 @@ from .targets import (
     chosen,
     is_store,
     mode_for_reading,
-    opened,
     opened_for_reading,
     opened_store,
     target_of,
@@ -208,20 +206,25 @@ def _drop_damaged(target: Target) -> tuple[int, int]:
 def recover(
     target: AnyPath,
     salvage: Annotated[
-        Path | None, typer.Option(metavar="OUT.csv", help="Open even after a power cut; export what verifies.")
+        Path | None,
+        typer.Option(
+            metavar="OUT",
+            help="Open even after a power cut or if the file was cut short; save what verifies: OUT.csv the items of a "
+            "table or a store, OUT.hold a new pool with all objects.",
+        ),
     ] = None,
     drop_damaged: Annotated[
         bool, typer.Option("--drop-damaged", help="Give up items of stores that do not verify: their memory is free.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recover a pool in its file and verify it; or export what can still be read of a table or a store."""
+    """Recover a pool in its file and verify it; or save what can still be read of it."""
     if salvage is not None and drop_damaged:
         raise InvalidArgument("give either --salvage, which changes nothing, or --drop-damaged")
     if salvage is None:
         _verify(as_json, target, repair=True, dropped=_drop_damaged(target) if drop_damaged else None)
     else:
-        _salvage(as_json, target, salvage)
+        salvage_to(as_json, target, salvage)
 
 
 def snapshot(
@@ -248,28 +251,4 @@ def snapshot(
     if report.damaged:
         what = damage(report.damaged, pieces)
         typer.echo(f"holdfast: {pool}: {what} copied without repair: holdfast check names what is damaged", err=True)
-        raise typer.Exit(1)
-
-
-def _salvage(as_json: bool, target: Target, out: Path) -> None:
-    if out.exists():
-        raise InvalidArgument(f"{out} exists already: name another file, or remove it")
-    if any(out.suffix.lower() in endings for form, endings in FORMATS.items() if form != "csv"):
-        raise InvalidArgument(f"{out} is to be a CSV file: let its name end in .csv")
-    is_a_store = is_store(target)
-    its = opened_store(target, "r", salvage=True) if is_a_store else opened(target, mode="r", salvage=True)
-    with its as items:
-        report = items.check()
-        left_out = items.stats().damaged_at_open if isinstance(items, Store) else items.stats()["left_out"]
-        with progress("exporting", max(1, len(items))) as done:
-            written = dump(items, out, format="csv", progress=done).rows
-    data: dict[str, Any] = {"path": str(target), "out": str(out), "items": written, "left_out": left_out,
-                            "errors": list(report.errors)}  # fmt: skip
-    lines = [f"{target}: exported {plural(written, 'item')} to {out} (key, value in hexadecimal)"]
-    if left_out:
-        lines.append(f"left out {plural(left_out, 'item' if is_a_store else 'slot')} that did not verify")
-    if report.errors:
-        lines += [f"{plural(len(report.errors), 'error')} in the pool:", *report.errors]
-    emit(as_json, data, "\n".join(lines))
-    if report.errors or left_out:
         raise typer.Exit(1)

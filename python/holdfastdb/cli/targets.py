@@ -111,7 +111,7 @@ def opened(
             pool = Pool.open(target.file, mode, salvage)
             table = pool.table(target.name, device, verify=verify)
     except PoolMismatch:
-        if not is_store(target):
+        if salvage or not is_store(target):
             raise
         raise PoolMismatch(
             f"{target} is a store, and this command is for tables: holdfast get, stats, check, dump and recover read a "

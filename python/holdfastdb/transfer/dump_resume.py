@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import PoolExists, PoolInUse
+from ..errors import PoolCorrupt, PoolExists, PoolInUse
 from ..table import Table
 from .files import Seen, errors_of, id_of, look, sync_folder
 from .resume_file import ResumeFile, boot_id, facts_of
@@ -32,9 +32,10 @@ class DumpResume:
         self.resume_file = ResumeFile(path.with_name(self.partial.name + ".resume"))
         self.possible, state = False, {}
         if not isinstance(table, StoreRows):
-            pool, info = facts_of(table)
-            self.possible = table.mode == "r" and info.clean
-            state = {"pool_id": pool.pool_id, "object": info.number, "generation": info.generation}
+            with suppress(PoolCorrupt):  # a file that was cut short: what is salvaged from it is dumped in one go
+                pool, info = facts_of(table)
+                self.possible = table.mode == "r" and info.clean
+                state = {"pool_id": pool.pool_id, "object": info.number, "generation": info.generation}
         self._task = {**how, **state, "boot_id": boot_id()}
         self._found = self.resume_file.read() or {}
 

@@ -27,6 +27,23 @@ std::string describe_extent(const Extent& extent, const ObjectKind* kind) {
 
 }  // namespace
 
+std::string describe_loss(const Directory& directory, std::uint32_t object, std::uint64_t from) {
+  const std::uint64_t lost = directory.bytes_of(object, from);
+  if (lost == 0) return {};
+  const ObjectEntry* const entry = directory.find(object);
+  const ObjectKind* const kind = entry != nullptr ? find_kind(entry->type) : nullptr;
+  std::string parts;
+  std::string before;
+  for (const Extent& extent : directory.extents_of(object)) {
+    const std::string part = describe_extent(extent, kind);
+    if (extent.end() <= from || part == before) continue;
+    parts += (parts.empty() ? "" : ", ") + part;
+    before = part;
+  }
+  return "the file was cut short at byte " + std::to_string(from) + ", and " + std::to_string(lost) + " of its " +
+         std::to_string(directory.bytes_of(object)) + " bytes were behind that (" + parts + ")";
+}
+
 ObjectInfo describe(const system::File& file, const Directory& directory, const ObjectEntry& entry) {
   const ObjectKind* const kind = find_kind(entry.type);
   ObjectInfo info;
@@ -38,8 +55,9 @@ ObjectInfo describe(const system::File& file, const Directory& directory, const 
   for (const Extent& extent : directory.extents_of(entry.number)) {
     info.extents.push_back({describe_extent(extent, kind), extent.offset, extent.bytes});
   }
+  const std::string loss = describe_loss(directory, entry.number, file.facts().bytes / kPage * kPage);
   const FoundPage found = read_page(file, directory.extents_of(entry.number, kPagesRole).at(0));
-  info.damage = found.damage;
+  info.damage = loss.empty() ? found.damage : loss;
   if (!found.damage.empty()) return info;
   info.domain = static_cast<Domain>(found.page.domain);
   info.clean = found.page.clean == 1;
@@ -49,9 +67,10 @@ ObjectInfo describe(const system::File& file, const Directory& directory, const 
   if (kind != nullptr && entry.type_version == 0) {
     info.damage = "it is " + kind_with_article(entry.type) + " of version 0, which there is not";
   } else if (kind == nullptr || entry.type_version > kind->version || entry.required != 0) {
-    info.damage = "this version does not know such objects";
+    info.damage = loss.empty() ? "this version does not know such objects" : loss;
   } else {
     kind->describe(directory, entry, found.page, info);
+    if (info.damage.empty()) info.damage = loss;
   }
   return info;
 }

@@ -20,6 +20,9 @@ inline std::string in_bytes(const char* what, std::uint64_t bytes) {
   return std::string(what) + " of " + std::to_string(bytes) + " bytes";
 }
 
+/// What an object lost with all that was in the file from offset `from` on; empty if nothing.
+std::string describe_loss(const Directory& directory, std::uint32_t object, std::uint64_t from);
+
 /// The objects of an intact directory. Reads their pages from the file; needs no lock.
 std::vector<ObjectInfo> describe(const system::File& file, const Directory& directory);
 ObjectInfo describe(const system::File& file, const Directory& directory, const ObjectEntry& entry);

@@ -91,7 +91,7 @@ std::unique_ptr<TableObject> TableObject::open(std::shared_ptr<pool::PoolFile> p
                                                const TableUse& use) {
   pool::require_kind(entry, kinds::table_kind(), use.label);
   std::unique_ptr<TableObject> table(new TableObject(std::move(pool), entry.number, use));
-  table->map_pages();
+  table->map_pages(use.salvage);
   const auto directory = table->pool().directory();
   if (const std::string what = read_shape(*directory, entry.number, table->page(), table->shape_); !what.empty()) {
     throw PoolCorrupt(use.label + " is damaged: " + what + "; restore it from a copy");

@@ -1,7 +1,10 @@
 // salvage.cpp: one pass over the slots of every level to find the cells' owners, one to empty what does not verify.
 #include "table/recovery/salvage.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <type_traits>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +30,10 @@ class Owners {
  public:
   explicit Owners(std::uint64_t cells) : owners_(cells) {}
   Owner& of(std::uint64_t word) { return owners_[word - 1]; }
+  static std::span<const std::byte> cell(const gphash::TableObject& pool, std::uint64_t word) {
+    const std::uint64_t bytes = pool.shape().cell_bytes;
+    return {pool.heap() + (word - 1) * bytes, bytes};
+  }
 
  private:
   std::vector<Owner> owners_;
@@ -36,6 +43,10 @@ class Owners<true> {
  public:
   explicit Owners(std::uint64_t) {}
   Owner& of(std::uint64_t word) { return owners_[heap::CellWord{word}.begin()]; }
+  static std::span<const std::byte> cell(const gphash::TableObject& pool, std::uint64_t word) {
+    const heap::CellWord cell{word};
+    return {pool.heap() + cell.begin(), cell.pair_bytes()};
+  }
 
  private:
   std::unordered_map<std::uint64_t, Owner> owners_;
@@ -47,7 +58,7 @@ class Salvage {
 
  public:
   explicit Salvage(gphash::TableObject& pool)
-      : pool_(pool), in_slot_(pool.shape().cell_bytes == 0), owners_(in_slot_ ? 0 : pool.cells()) {}
+      : pool_(pool), in_slot_(pool.shape().cell_bytes == 0), lost_(pool.lost()), owners_(in_slot_ ? 0 : pool.cells()) {}
 
   std::uint64_t run() {
     each_item([this](Slot* slot, SlotState state, std::uint64_t key) { note_owner(slot, state, key); });
@@ -56,15 +67,32 @@ class Salvage {
   }
 
  private:
-  /// The slots that are not empty; those whose pair is not as it was written count as misplaced.
+  /// The slots that are not empty; those whose pair is not as it was written, or was lost, count as misplaced.
   template <class Visit>
   void each_item(const Visit& visit) {
     const gphash::View<Shape> view = gphash::view_of<Shape>(pool_, pool_.shape().top_level);
     gphash::each_slot<Shape>(pool_, [&](Slot* slot, SlotState state, std::uint64_t key) {
-      if (state == SlotState::occupied && !Kind::is_whole(pool::QuietMemory{}, view, key, slot->word))
+      if (state == SlotState::occupied &&
+          (loses(slot) || !Kind::is_whole(pool::QuietMemory{}, view, key, slot->word))) {
         state = SlotState::misplaced;
+      }
       visit(slot, state, key);
     });
+  }
+
+  /// Whether a part of an occupied slot or of its cell is zero because the file was cut short.
+  bool loses(const Slot* slot) const {
+    if (lost_.empty()) return false;
+    const std::span own{reinterpret_cast<const std::byte*>(slot), gphash::slot_bytes_of(pool_.shape().key_bytes)};
+    return is_lost(own) || (!in_slot_ && is_lost(Owners<Shape::kVariable>::cell(pool_, slot->word)));
+  }
+
+  bool is_lost(std::span<const std::byte> bytes) const {
+    const auto ends_before = [](const auto& range, const std::byte* address) {
+      return range.data() + range.size() <= address;
+    };
+    const auto range = std::lower_bound(lost_.begin(), lost_.end(), bytes.data(), ends_before);
+    return range != lost_.end() && range->data() < bytes.data() + bytes.size();
   }
 
   bool has_cell(SlotState state) const { return state == SlotState::occupied && !in_slot_; }
@@ -92,6 +120,7 @@ class Salvage {
 
   gphash::TableObject& pool_;
   const bool in_slot_;
+  const std::vector<std::span<const std::byte>> lost_;
   Owners<Shape::kVariable> owners_;
   std::uint64_t emptied_ = 0;
 };
