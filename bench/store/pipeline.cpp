@@ -1,5 +1,5 @@
 // pipeline.cpp: the study `pipeline`: Mega-KV's four data sets through a store's pipeline, direct and staged, with the index on the CPU or a GPU: how
-// many requests a second, and how long one waits (§7.2 and §7.3, without a network). Callers keep some batches under way all the time. Beside it,
+// many requests a second, and how long one waits (§7.2 and §7.3, without a network). For a given time, callers keep some batches under way. Beside it,
 // workers that own their keys (owner.hpp), to which the same requests come sorted.
 #include <algorithm>
 #include <atomic>
@@ -19,7 +19,7 @@ namespace holdfast::bench::store {
 namespace {
 
 constexpr std::size_t kRows = 64;               ///< of a batch
-constexpr std::uint64_t kRequests = 2'000'000;  ///< of all clients, at most
+constexpr std::uint64_t kRequests = 2'000'000;  ///< of all clients, at most, before they repeat
 
 enum class Way : std::uint8_t { direct, staged, owners };
 
@@ -43,11 +43,14 @@ Case case_of(const Setup& setup, const DataSet& set, Popularity popularity, cons
   return its;
 }
 
-/// Calls `run(requests)` with those of each batch.
+/// Calls `run(requests)` with those of one batch after another, from the first again, until the time is over.
 template <class Run>
-void for_batches(const std::vector<Wanted>& wanted, const Run& run) {
-  for (std::size_t from = 0; from < wanted.size(); from += kRows) {
-    run(std::span(wanted).subspan(from, std::min(kRows, wanted.size() - from)));
+void for_batches(const std::vector<Wanted>& wanted, Clock::time_point end, const Run& run) {
+  std::size_t from = 0;
+  while (Clock::now() < end) {
+    const std::size_t rows = std::min(kRows, wanted.size() - from);
+    run(std::span(wanted).subspan(from, rows));
+    from = from + rows == wanted.size() ? 0 : from + rows;
   }
 }
 
@@ -57,78 +60,93 @@ class Client {
   Client(const Setup& setup, const DataSet& set) {
     for (unsigned i = 0; i < setup.under_way; ++i) flights_.push_back(std::make_unique<Flight>(set, kRows));
   }
-  void run(StoreCaller& caller, const std::vector<Wanted>& wanted) {
-    waits_.reserve(wanted.size() / kRows);
+  void run(StoreCaller& caller, const std::vector<Wanted>& wanted, Clock::time_point until) {
     std::size_t begun = 0;
-    for_batches(wanted, [&](std::span<const Wanted> rows) {
+    for_batches(wanted, until, [&](std::span<const Wanted> rows) {
       Flight& next = *flights_[begun % flights_.size()];
-      if (begun++ >= flights_.size()) end(caller, next);
+      if (begun++ >= flights_.size()) end(caller, next, until);
       next.put(rows);
       next.begun = Clock::now();
       caller.submit(next.batch);
     });
-    for (const auto& flight : flights_) end(caller, *flight);
+    for (std::size_t i = 0; i < std::min(begun, flights_.size()); ++i) end(caller, *flights_[i], until);
   }
   const std::vector<double>& waits_us() const { return waits_; }
+  std::uint64_t requests() const { return requests_; }  ///< answered in the time
   std::uint64_t wrong() const { return wrong_; }
 
  private:
-  void end(StoreCaller& caller, const Flight& flight) {
+  void end(StoreCaller& caller, const Flight& flight, Clock::time_point until) {
     caller.wait(flight.batch);
     waits_.push_back(std::chrono::duration<double, std::micro>(flight.ended - flight.begun).count());
+    if (flight.ended <= until) requests_ += flight.requests.size();
     wrong_ += flight.wrong();
   }
 
   std::vector<std::unique_ptr<Flight>> flights_;
   std::vector<double> waits_;
-  std::uint64_t wrong_ = 0;
+  std::uint64_t requests_ = 0, wrong_ = 0;
 };
 
 struct Figures {
   std::vector<double> rate, median_us, late_us, cycle_us;
 };
 
-double rate_of(const Case& its, double seconds) {
-  std::size_t requests = 0;
-  for (const std::vector<Wanted>& of_client : its.wanted) requests += of_client.size();
-  return static_cast<double>(requests) / seconds / 1e6;
-}
+/// When threads that are not yet there begin, and end.
+struct TimeSpan {
+  explicit TimeSpan(const Setup& setup)
+      : end(begin + std::chrono::microseconds(static_cast<std::int64_t>(1000 * setup.milliseconds))) {}
+  double seconds() const { return std::chrono::duration<double>(end - begin).count(); }
+
+  const Clock::time_point begin = Clock::now() + std::chrono::milliseconds(2), end;
+};
 
 void measure(const Setup& setup, const Case& its, StoreMode mode, Store& store, Figures& figures) {
   std::vector<std::unique_ptr<Client>> clients;
   for (unsigned i = 0; i < setup.threads; ++i) clients.push_back(std::make_unique<Client>(setup, its.set));
   StorePipeline pipeline(store, {.mode = mode, .callers = setup.threads});
-  const double seconds = together(setup.threads, [&](unsigned thread) {
+  const TimeSpan time(setup);
+  together(setup.threads, [&](unsigned thread) {
     StoreCaller caller = pipeline.caller();
-    clients[thread]->run(caller, its.wanted[thread]);
+    std::this_thread::sleep_until(time.begin);
+    clients[thread]->run(caller, its.wanted[thread], time.end);
   });
   std::vector<double> waits;
+  std::uint64_t requests = 0;
   for (const auto& client : clients) {
     require(client->wrong() == 0, std::string("data set ") + its.set.name);
     waits.insert(waits.end(), client->waits_us().begin(), client->waits_us().end());
+    requests += client->requests();
   }
   std::sort(waits.begin(), waits.end());
-  figures.rate.push_back(rate_of(its, seconds));
+  figures.rate.push_back(static_cast<double>(requests) / time.seconds() / 1e6);
   figures.median_us.push_back(quantile(waits, 0.5));
   figures.late_us.push_back(quantile(waits, 0.99));
   if (mode == StoreMode::staged) figures.cycle_us.push_back(pipeline.stats().cycle_us);
 }
 
-/// Each owner executes the requests of its keys; the last one ends the time.
-void measure(const Case& its, const std::vector<std::unique_ptr<Owner>>& owners, Figures& figures) {
-  std::atomic<std::uint64_t> wrong = 0;
-  const double seconds = together(static_cast<unsigned>(owners.size()), [&](unsigned thread) {
+/// Each owner executes the requests of its keys. The one with the most of them limits the others.
+void measure(const Setup& setup, const Case& its, const std::vector<std::unique_ptr<Owner>>& owners, Figures& figures) {
+  std::atomic<std::uint64_t> requests = 0, wrong = 0;
+  const TimeSpan time(setup);
+  together(setup.threads, [&](unsigned thread) {
     OwnedBatch batch(its.set, kRows);
-    std::uint64_t its_wrong = 0;
-    for_batches(its.sorted[thread], [&](std::span<const Wanted> rows) {
+    std::uint64_t its_requests = 0, its_wrong = 0;
+    std::this_thread::sleep_until(time.begin);
+    for_batches(its.sorted[thread], time.end, [&](std::span<const Wanted> rows) {
       batch.put(rows);
       owners[thread]->run(batch);
+      its_requests += rows.size();
       its_wrong += batch.wrong();
     });
+    requests += its_requests;
     wrong += its_wrong;
   });
   require(wrong == 0, "owners");
-  figures.rate.push_back(rate_of(its, seconds));
+  std::size_t most = 0, all = 0;
+  for (const std::vector<Wanted>& sorted : its.sorted) all += sorted.size(), most = std::max(most, sorted.size());
+  const double balance = static_cast<double>(all) / static_cast<double>(most * owners.size());
+  figures.rate.push_back(balance * static_cast<double>(requests.load()) / time.seconds() / 1e6);
 }
 
 Json row_of(const Case& its, Way way, const Figures& figures) {
@@ -175,7 +193,7 @@ void measure_all(const Setup& setup, const std::vector<Setup>& setups, const Cas
     }
     if (subjects.owners.empty()) continue;
     figures[Way::owners].resize(1);
-    measure(its, subjects.owners, figures[Way::owners][0]);
+    measure(setup, its, subjects.owners, figures[Way::owners][0]);
   }
   for (const auto& [way, all] : figures) {
     for (std::size_t at = 0; at < all.size(); ++at) {
@@ -212,6 +230,7 @@ Json pipeline(const Setup& setup) {
           {"threads", setup.threads},
           {"batch", std::uint64_t{kRows}},
           {"under_way", setup.under_way},
+          {"milliseconds", setup.milliseconds},
           {"rows", rows}};
 }
 

@@ -38,7 +38,7 @@ void Setup::take(CLI::App& app) {
       ->delimiter(',')
       ->check(CLI::Range(1.0, 10'000.0))
       ->capture_default_str();
-  app.add_option("--milliseconds", milliseconds, "of each measurement of the study `latency`")
+  app.add_option("--milliseconds", milliseconds, "of each measurement, in the studies `pipeline` and `latency`")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--index", index, "where a store has it")->check(CLI::IsMember({"cpu", "gpu"}))->capture_default_str();
