@@ -104,7 +104,8 @@ struct TimeSpan {
 void measure(const Setup& setup, const Case& its, StoreMode mode, Store& store, Figures& figures) {
   std::vector<std::unique_ptr<Client>> clients;
   for (unsigned i = 0; i < setup.threads; ++i) clients.push_back(std::make_unique<Client>(setup, its.set));
-  StorePipeline pipeline(store, {.mode = mode, .callers = setup.threads});
+  StorePipeline pipeline(
+      store, {.mode = mode, .callers = setup.threads, .cycle_us = mode == StoreMode::staged ? setup.cycle_us : 0});
   const TimeSpan time(setup);
   together(setup.threads, [&](unsigned thread) {
     StoreCaller caller = pipeline.caller();

@@ -38,6 +38,9 @@ void Setup::take(CLI::App& app) {
       ->delimiter(',')
       ->check(CLI::Range(1.0, 10'000.0))
       ->capture_default_str();
+  app.add_option("--cycle", cycle_us, "microseconds of staged cycles in the study `pipeline`; 0: by equation 2")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
   app.add_option("--milliseconds", milliseconds, "of each measurement, in the studies `pipeline` and `latency`")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -24,7 +24,7 @@ struct Setup {
   std::vector<unsigned> gets = {95, 100};
   std::vector<StoreMode> modes = {StoreMode::direct, StoreMode::staged};
   std::vector<double> rates = {2, 4, 6, 8}, intervals = {5, 10, 20, 30, 40, 60, 80, 120, 240};
-  double milliseconds = 200;
+  double milliseconds = 200, cycle_us = 0;
   std::uint64_t blocks = 4'096, block_bytes = 2 << 20;
 
   void take(CLI::App& app);

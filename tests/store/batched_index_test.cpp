@@ -255,7 +255,7 @@ TEST_F(BatchedIndex, ReadsOfANewKeyDoNotGoBack) {
     const auto any = [](const Header&, State, std::uint64_t, const Cell&) { return true; };
     LookedAgain again;
     for (Engine::Lookup* const each : {&lookup, &next}) {
-      each->run(engine_rows(keys), again, [&](std::size_t, const auto& look) {
+      each->run(engine_rows(keys), keys.size(), again, [&](std::size_t, const auto& look) {
         const Look found = look(any);
         EXPECT_EQ(found, Look::found);
         return found;

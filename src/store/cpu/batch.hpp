@@ -18,6 +18,13 @@ void fetch_words(const std::uint64_t* from, std::uint64_t words) {
   asm volatile("" : : "r"(from));  // GCC 12 removes calls of a function that only prefetches
 }
 
+/// What an index that has batches only has named for rows, and when that search began, by the index's count and the engine's.
+struct LookedUp {
+  std::span<const cuckoo::Location> found;
+  std::uint64_t since = 0;
+  Moment begun;
+};
+
 /// Takes and gives cells many at once.
 class Engine::BatchParts : public Engine::Parts {
  public:
@@ -32,17 +39,25 @@ class Engine::BatchParts : public Engine::Parts {
   static constexpr std::uint64_t kNoCell = kPieceBytes;  ///< words of an item that takes none
   static constexpr std::uint64_t kReads = 2 * kNoCell;   ///< the same, where the row reads the item that there is
 
+  /// Before any row is fetched.
+  void use(const LookedUp& rows) {
+    looked_up_ = true;
+    first_ = 0;
+    rows_ = rows;
+  }
   /// Before rows [first, first + size) are fetched: an index that has batches only is searched for all of them at once.
   template <class Keys>
   void look_up(const Keys& keys, std::size_t first, std::size_t size) {
     looked_up_ = engine_.index_.is_batched();
     if (!looked_up_) return;
     first_ = first;
-    since_ = engine_.index_.moment();
+    const Moment begun = moment();
+    const std::uint64_t since = engine_.index_.moment();
     all_hashes_.resize(size);
     found_.resize(size);
     for (std::size_t i = 0; i < size; ++i) all_hashes_[i] = engine_.key_at(keys, first + i).hash;
     engine_.index_.search(all_hashes_, found_);
+    rows_ = {found_, since, begun};
   }
   /// Hashes of rows [first, first + size), and their memory on its way: what the index names, and cells for items of `words(row)` words.
   template <class Keys, class WordsOf>
@@ -54,7 +69,7 @@ class Engine::BatchParts : public Engine::Parts {
     }
     if (!looked_up_) engine_.index_.candidates(std::span(hashes_).first(size), std::span(lists_).first(size));
     for (std::size_t i = 0; looked_up_ && i < size; ++i) {
-      const cuckoo::Location found = found_[first - first_ + i];
+      const cuckoo::Location found = rows_.found[first - first_ + i];
       lists_[i].size = found == cuckoo::kNone ? 0 : 1;
       lists_[i].locations[0] = found;
       engine_.index_.fetch(hashes_[i]);
@@ -83,7 +98,7 @@ class Engine::BatchParts : public Engine::Parts {
   /// Under the claim of the row's key, what was found for it before.
   Guess guess(const Key& key) const {
     if (key.hash != hashes_[row_]) return Parts::guess(key);
-    const cuckoo::DeferredIndex::Revised now = engine_.index_.revise(key.hash, found(), since_);
+    const cuckoo::DeferredIndex::Revised now = engine_.index_.revise(key.hash, found(), rows_.since);
     if (now.location == cuckoo::kNone) return {{}, looked_up_ && now.is_certain};
     return {engine_.cells_.at({now.location}), false};
   }
@@ -92,11 +107,12 @@ class Engine::BatchParts : public Engine::Parts {
   Cell find_row(const Copy& copy) {
     const Key& key = keys_[row_];
     if (!looked_up_) return find(*this, key, begun(), fetched(), copy);
-    const cuckoo::DeferredIndex::Revised now = engine_.index_.revise(key.hash, found(), since_);
-    if (!now.is_certain) return find(*this, key, copy);
-    if (now.location == cuckoo::kNone) return {};
-    const Cell cell = engine_.cells_.at({now.location});
-    if (!cell.none() && ask(*this, key, cell, time(), copy) == Answer::item) return cell;
+    const cuckoo::DeferredIndex::Revised now = engine_.index_.revise(key.hash, found(), rows_.since);
+    if (now.location == cuckoo::kNone && now.is_certain) return {};
+    const Cell cell = now.location == cuckoo::kNone ? Cell{} : engine_.cells_.at({now.location});
+    Moment begun = time();
+    begun.newest = rows_.begun.newest;
+    if (!cell.none() && ask(*this, key, cell, begun, copy) == Answer::item) return cell;
     return find(*this, key, copy);
   }
   /// What the index, which was not looked up for all keys, named for the row at a moment later than `begun`, unless a cell of it lies nowhere any more: then
@@ -158,8 +174,8 @@ class Engine::BatchParts : public Engine::Parts {
 
   Engine& engine_;
   bool looked_up_ = false;
-  std::size_t first_ = 0;    ///< of the rows that were looked up
-  std::uint64_t since_ = 0;  ///< when that began
+  std::size_t first_ = 0;  ///< of the rows that were looked up
+  LookedUp rows_;
   std::vector<cuckoo::Hash> all_hashes_;
   std::vector<cuckoo::Location> found_;
   Moment begun_;

@@ -19,11 +19,15 @@ class Engine::Group {
 
   explicit Group(Engine& engine) : engine_(engine), parts_(engine) {}
 
-  /// `row(i)` for each row executes it by one of the members below, or leaves it. `keys[i]`, and `words(i)` of the item that row i writes.
+  /// `row(i)` for each row executes it by one of the members below, or leaves it. `keys[i]`, and `words(i)` of the item that row i writes. `looked_up`,
+  /// if not null: all rows.
   template <class Keys, class WordsOf, class Row>
-  void run(const Keys& keys, std::size_t size, const WordsOf& words, const Row& row) {
+  void run(const Keys& keys, std::size_t size, const WordsOf& words, const Row& row,
+           const LookedUp* looked_up = nullptr) {
+    if (looked_up != nullptr) parts_.use(*looked_up);
     for (std::size_t first = 0; first < size; first += kInFlight) {
-      if (first % kLookedUp == 0) parts_.look_up(keys, first, std::min(kLookedUp, size - first));
+      if (looked_up == nullptr && first % kLookedUp == 0)
+        parts_.look_up(keys, first, std::min(kLookedUp, size - first));
       const std::size_t some = std::min(kInFlight, size - first);
       parts_.fetch(keys, first, some, words);
       for (std::size_t i = 0; i < some; ++i) {
@@ -80,7 +84,7 @@ class LookedAgain {
   std::array<std::uint32_t, 4096> last_{};           ///< batch
 };
 
-/// Reads whose locations the index gives as one batch, any time before they are executed. For one thread at a time.
+/// Reads whose locations the index gives as one batch, any time before they are executed, and perhaps rows of others behind them. For one thread at a time.
 class Engine::Lookup {
  public:
   /// Begins with other rows: `keys[i]`.
@@ -96,11 +100,19 @@ class Engine::Lookup {
     take_rows(engine, keys, size);
     searching_->begin(hashes_);
   }
-  void finish() { searching_->finish(locations_); }
+  void finish() {
+    if (searching_) searching_->finish(locations_);
+    searching_.reset();
+  }
+  /// Rows from `first` on, for a `Group`, if the index has batches only. It was finished.
+  std::optional<LookedUp> rows_from(std::size_t first) const {
+    if (!is_batched_) return {};
+    return LookedUp{std::span(locations_).subspan(first), since_, begun_};
+  }
   /// Fetches what `read` needs of a row.
   void fetch(std::size_t row) const {
-    if (is_batched_) engine_->index_.fetch(hashes_[row]);
-    const cuckoo::Location location = locations_[row];
+    cuckoo::Location location = locations_[row];
+    if (is_batched_) location = engine_->index_.revise(hashes_[row], location, since_).location;
     const Cell cell = location == cuckoo::kNone ? Cell{} : engine_->cells_.at({location});
     if (!cell.none()) fetch_words<0>(cell.words, cell.size);
   }
@@ -109,13 +121,13 @@ class Engine::Lookup {
   template <class Keys, class Read>
   void run(const Keys& keys, const Read& read) {
     again_.begin_alone();
-    run_all(keys, again_, read);
+    run_all(keys, hashes_.size(), again_, read);
   }
-  /// The same, where the next batch was looked up before this one is executed. `again`: of all of them.
+  /// The same of the first rows, where the next batch was looked up before this one is executed. `again`: of all of them.
   template <class Keys, class Read>
-  void run(const Keys& keys, LookedAgain& again, const Read& read) {
+  void run(const Keys& keys, std::size_t size, LookedAgain& again, const Read& read) {
     again.begin_next();
-    run_all(keys, again, read);
+    run_all(keys, size, again, read);
   }
 
  private:
@@ -135,8 +147,7 @@ class Engine::Lookup {
     const Key its{key.data(), static_cast<std::uint16_t>(key.size()), hashes_[row]};
     cuckoo::DeferredIndex::Revised now{locations_[row], true};
     if (is_batched_) now = engine_->index_.revise(its.hash, now.location, since_);
-    if (!now.is_certain) return Look::again;
-    if (now.location == cuckoo::kNone) return Look::absent;
+    if (now.location == cuckoo::kNone) return now.is_certain ? Look::absent : Look::again;
     Parts parts(*engine_);
     Moment begun = parts.time();
     begun.newest = begun_.newest;
@@ -152,11 +163,11 @@ class Engine::Lookup {
     return Look::found;
   }
   template <class Keys, class Read>
-  void run_all(const Keys& keys, LookedAgain& again, const Read& read) {
+  void run_all(const Keys& keys, std::size_t size, LookedAgain& again, const Read& read) {
     left_.clear();
-    for (std::size_t row = 0; row < std::min(kAhead, hashes_.size()); ++row) fetch(row);
-    for (std::uint32_t row = 0; row < hashes_.size(); ++row) {
-      if (row + kAhead < hashes_.size()) fetch(row + kAhead);
+    for (std::size_t row = 0; row < std::min(kAhead, size); ++row) fetch(row);
+    for (std::uint32_t row = 0; row < size; ++row) {
+      if (row + kAhead < size) fetch(row + kAhead);
       const auto look = [&](const auto& copy) { return this->look(row, keys[row], copy); };
       if (!again.has(hashes_[row]) && read(row, look) != Look::again) continue;
       again.note(hashes_[row]);

@@ -76,17 +76,29 @@ void Execution::end(StoreBatch& batch) {
   batch.state_.store(StoreBatch::State::done, std::memory_order_release);
 }
 
-void Execution::run(std::vector<Item>& items, Engine::Lookup* lookup) {
+void Execution::run(std::vector<Item>& items, Engine::Lookup* lookup, std::size_t first) {
+  run_by(items, [&](Engine& engine) {
+    if (lookup != nullptr) lookup->finish();
+    const std::optional<cpu::LookedUp> rows = lookup != nullptr ? lookup->rows_from(first) : std::nullopt;
+    execute(engine, items, rows ? &*rows : nullptr);
+  });
+}
+
+void Execution::run_reads(std::vector<Item>& items, Engine::Lookup& lookup) {
+  run_by(items, [&](Engine& engine) {
+    lookup.finish();
+    execute_reads(engine, items, lookup);
+  });
+}
+
+template <class Execute>
+void Execution::run_by(std::vector<Item>& items, const Execute& execute) {
   const auto changes =
       static_cast<std::size_t>(std::ranges::count_if(items, [](const Item& item) { return !reads(item); }));
   bool begun = false;
   const auto use = [&](Engine& engine) {
     begun = true;
-    if (lookup != nullptr) {
-      execute(engine, items, *lookup);
-    } else {
-      execute(engine, items);
-    }
+    execute(engine);
     return true;
   };
   try {
@@ -116,23 +128,23 @@ void Execution::fail(std::span<const Item> items, bool reads_too) {
   }
 }
 
-void Execution::execute(Engine& engine, std::span<const Item> items) {
+void Execution::execute(Engine& engine, std::span<const Item> items, const cpu::LookedUp* looked_up) {
   Engine::Group group(engine);
   const auto words = [&](std::size_t i) {
     const StoreRequest& request = request_of(items[i]);
     if (writes_item(request.op)) return content_of(request).header().words();
     return request.op == StoreOp::get ? Engine::Group::kReads : Engine::Group::kNoCell;
   };
-  group.run(Keys{items}, items.size(), words, [&](std::size_t i) {
+  const auto run = [&](std::size_t i) {
     if (items[i].batch->error_) return;
     if (!reads(items[i])) return change(engine, group, items[i]);
     read(engine, items[i], [&](const auto& copy) { return group.read(copy) ? Look::found : Look::absent; });
-  });
+  };
+  group.run(Keys{items}, items.size(), words, run, looked_up);
 }
 
-void Execution::execute(Engine& engine, std::span<const Item> items, Engine::Lookup& lookup) {
-  lookup.finish();
-  lookup.run(Keys{items}, looked_again_, [&](std::size_t i, const auto& look) {
+void Execution::execute_reads(Engine& engine, std::span<const Item> items, Engine::Lookup& lookup) {
+  lookup.run(Keys{items}, items.size(), looked_again_, [&](std::size_t i, const auto& look) {
     return items[i].batch->error_ ? Look::absent : read(engine, items[i], look);
   });
 }

@@ -20,9 +20,11 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// Executes requests in their order, in one use of the store, and leaves `items` empty. `lookup`, if given: was begun for the keys of all of
-  /// them, which are reads.
-  void run(std::vector<Item>& items, cpu::Engine::Lookup* lookup = nullptr);
+  /// Executes requests in their order, in one use of the store, and leaves `items` empty. `lookup`, if given, was begun, and its rows from `first`
+  /// on are theirs.
+  void run(std::vector<Item>& items, cpu::Engine::Lookup* lookup = nullptr, std::size_t first = 0);
+  /// The same of reads, which are the first rows of `lookup`.
+  void run_reads(std::vector<Item>& items, cpu::Engine::Lookup& lookup);
   /// Ends batches.
   void release();
   /// Whether answers wait for their release.
@@ -38,9 +40,11 @@ class Execution {
   static const StoreRequest& request_of(const Item& item) { return item.batch->requests_[item.row]; }
 
  private:
+  template <class Execute>
+  void run_by(std::vector<Item>& items, const Execute& execute);
   void fail(std::span<const Item> items, bool reads_too);
-  void execute(cpu::Engine& engine, std::span<const Item> items);
-  void execute(cpu::Engine& engine, std::span<const Item> items, cpu::Engine::Lookup& lookup);
+  void execute(cpu::Engine& engine, std::span<const Item> items, const cpu::LookedUp* looked_up);
+  void execute_reads(cpu::Engine& engine, std::span<const Item> items, cpu::Engine::Lookup& lookup);
   template <class LookAt>
   cpu::Look read(cpu::Engine& engine, const Item& item, const LookAt& look);
   void change(cpu::Engine& engine, cpu::Engine::Group& group, const Item& item);

@@ -48,14 +48,24 @@ void Executor::next_cycle() {
   answer(*received_);
 }
 
-/// Begins a search of the index. If that fails, the execution meets the same error, or searches itself.
+/// The keys of its reads, and then of its changes.
+struct BufferKeys {
+  const Buffer& buffer;
+  std::span<const std::byte> operator[](std::size_t i) const {
+    const std::size_t reads = buffer.reads.size();
+    return i < reads ? Keys{buffer.reads}[i] : Keys{buffer.changes}[i - reads];
+  }
+};
+
+/// Begins a search of the index; for changes, too, if it has batches only. If that fails, the execution meets the same error, or searches itself.
 void Executor::look_up(Buffer& buffer) {
   buffer.looked_up = false;
-  if (buffer.reads.empty()) return;
   try {
     buffer.looked_up = shared_.store.search([&](cpu::Engine& engine) {
-      buffer.lookup.begin(engine, Keys{buffer.reads}, buffer.reads.size());
-      return true;
+      buffer.all = engine.index().is_batched();
+      const std::size_t rows = buffer.reads.size() + (buffer.all ? buffer.changes.size() : 0);
+      if (rows != 0) buffer.lookup.begin(engine, BufferKeys{buffer}, rows);
+      return rows != 0;
     });
   } catch (const std::exception&) {
     buffer.looked_up = false;
@@ -63,9 +73,12 @@ void Executor::look_up(Buffer& buffer) {
 }
 
 void Executor::answer(Buffer& buffer) {
-  if (!buffer.reads.empty()) execution_.run(buffer.reads, buffer.looked_up ? &buffer.lookup : nullptr);
+  const std::size_t reads = buffer.reads.size();
+  if (reads != 0 && buffer.looked_up) execution_.run_reads(buffer.reads, buffer.lookup);
+  if (!buffer.reads.empty()) execution_.run(buffer.reads);
   execution_.release();
-  if (!buffer.changes.empty()) execution_.run(buffer.changes);
+  if (!buffer.changes.empty())
+    execution_.run(buffer.changes, buffer.looked_up && buffer.all ? &buffer.lookup : nullptr, reads);
   if (buffer.marks.empty()) return;
   for (const std::uint32_t mark : buffer.marks) marks_.remove(mark);
   buffer.marks.clear();

@@ -18,8 +18,8 @@ namespace holdfast::store::pipeline {
 struct Buffer {
   std::vector<Item> reads, changes;
   std::vector<std::uint32_t> marks;  ///< of `changes` in Marks
-  cpu::Engine::Lookup lookup;        ///< of `reads`
-  bool looked_up = false;
+  cpu::Engine::Lookup lookup;        ///< of `reads`, and of `changes` if `all`
+  bool looked_up = false, all = false;
 
   bool is_empty() const { return reads.empty() && changes.empty(); }
 };

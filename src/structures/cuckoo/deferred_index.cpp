@@ -20,6 +20,8 @@ constexpr int kFullWord = 16;
 constexpr auto kOld = std::chrono::milliseconds(2);
 /// Rows between the one whose bucket is fetched and the one that is read.
 constexpr std::size_t kAhead = 12;
+/// The moment when an entry that waits, or was sent, will have reached the other index.
+constexpr std::uint64_t kLater = ~std::uint64_t{0};
 
 std::int64_t nanoseconds() { return Clock::now().time_since_epoch().count(); }
 
@@ -28,7 +30,7 @@ std::int64_t nanoseconds() { return Clock::now().time_since_epoch().count(); }
 /// The lock of a bucket, for one who changes it.
 class DeferredIndex::Change {
  public:
-  explicit Change(Bucket& bucket) : bucket_(bucket) {
+  Change(DeferredIndex& index, std::size_t bucket) : bucket_(index.buckets_[bucket]), newest_(index.newest_[bucket]) {
     std::uint32_t version = bucket_.version.load(std::memory_order_relaxed);
     for (unsigned spins = 0; version % 2 != 0 || !bucket_.version.compare_exchange_weak(version, version + 1);
          version = bucket_.version.load(std::memory_order_relaxed)) {  // ends: its holder waits for nothing
@@ -41,7 +43,14 @@ class DeferredIndex::Change {
           bucket_.sent[way].load(std::memory_order_relaxed),   bucket_.done[way].load(std::memory_order_relaxed)};
     }
   }
-  ~Change() { bucket_.version.fetch_add(1); }
+  ~Change() {
+    std::uint64_t newest = bucket_.given_up.load(std::memory_order_relaxed);
+    for (const Entry& entry : entries_.of) {
+      if (entry.state != State::none) newest = std::max(newest, entry.state == State::done ? entry.done : kLater);
+    }
+    newest_.store(newest, std::memory_order_release);  // before a search can see the entries
+    bucket_.version.fetch_add(1);
+  }
   Change(const Change&) = delete;
   Change& operator=(const Change&) = delete;
 
@@ -67,6 +76,7 @@ class DeferredIndex::Change {
 
  private:
   Bucket& bucket_;
+  std::atomic<std::uint64_t>& newest_;
   Entries entries_;
 };
 
@@ -74,6 +84,7 @@ DeferredIndex::DeferredIndex(std::unique_ptr<AnyIndex> index, unsigned place_bit
     : index_(std::move(index)),
       shift_(64 - (std::max(place_bits, 9u) - 2)),
       buckets_(std::size_t{1} << (64 - shift_)),
+      newest_(buckets_.size()),
       waiting_((buckets_.size() + 63) / 64),
       flushed_at_(nanoseconds()) {}
 
@@ -107,7 +118,7 @@ DeferredIndex::Entry* DeferredIndex::place_for(Change& change) {
 }
 
 DeferredIndex::Made DeferredIndex::change(Hash hash, Location old, Location next) {
-  Change change(buckets_[bucket_of(hash)]);
+  Change change(*this, bucket_of(hash));
   if (closed_.load(std::memory_order_relaxed)) return Made::closed;
   Entry* entry =
       std::find_if(change.begin(), change.end(), [&](const Entry& its) { return its.is_of(hash) && its.now == old; });
@@ -156,7 +167,8 @@ void DeferredIndex::flush() {
 
 void DeferredIndex::close() {
   closed_.store(true, std::memory_order_relaxed);
-  for (Bucket& bucket : buckets_) const Change change(bucket);  // waits for changes under way
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
+    const Change change(*this, bucket);  // waits for changes under way
 }
 
 /// The caller holds the mutex. What other threads change meanwhile waits for the next batch.
@@ -197,12 +209,11 @@ void DeferredIndex::flush_all() {
 
 /// Adds the entries of a bucket that wait to the batches.
 void DeferredIndex::send(std::size_t bucket) {
-  Change change(buckets_[bucket]);
+  Change change(*this, bucket);
   for (Entry& entry : change) {
     if (entry.state != State::waits) continue;
     if (entry.now == entry.before) {  // as it was
       entry.state = State::done;
-      entry.done = 0;
     } else {
       entry.state = State::sent;
       entry.sent = entry.now;
@@ -223,7 +234,7 @@ void DeferredIndex::complete(const Batch& batch, std::uint64_t number) {
     const Sent its = batch.entries[i];
     bool again = false;
     {
-      Change change(buckets_[its.bucket]);
+      Change change(*this, its.bucket);
       Entry& entry = change[its.way];
       again = entry.now != entry.sent;
       entry.state = again ? State::waits : State::done;
@@ -237,7 +248,9 @@ void DeferredIndex::complete(const Batch& batch, std::uint64_t number) {
 }
 
 DeferredIndex::Revised DeferredIndex::revise(Hash hash, Location found, std::uint64_t since) const {
-  const Entries entries = read(buckets_[bucket_of(hash)], hash);
+  const std::size_t bucket = bucket_of(hash);
+  if (newest_[bucket].load(std::memory_order_acquire) <= since) return {found, true};
+  const Entries entries = read(buckets_[bucket], hash);
   Location next = kNone;
   bool superseded = false;
   for (const Entry& entry : entries.of) {
@@ -300,51 +313,24 @@ void DeferredIndex::candidates(std::span<const Hash> hashes, std::span<Candidate
   }
 }
 
-void DeferredIndex::revise_all(std::span<const Hash> hashes, std::span<Location> locations, std::uint64_t since) {
-  std::vector<std::size_t> unknown;
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i + kAhead < hashes.size()) fetch(hashes[i + kAhead]);
-    const Revised revised = revise(hashes[i], locations[i], since);
-    locations[i] = revised.location;
-    if (revised.location == kNone && !revised.is_certain) unknown.push_back(i);
-  }
-  if (unknown.empty()) return;
-  std::vector<Hash> its;
-  its.reserve(unknown.size());
-  for (const std::size_t i : unknown) its.push_back(hashes[i]);
-  std::vector<Candidates> lists(unknown.size());
-  candidates(its, lists);
-  for (std::size_t i = 0; i < unknown.size(); ++i)
-    locations[unknown[i]] = lists[i].size == 0 ? kNone : lists[i].locations[0];
-}
-
 void DeferredIndex::search(std::span<const Hash> hashes, std::span<Location> locations) {
   flush_old();
-  const std::uint64_t since = moment();
   index_->search(hashes, locations);
-  revise_all(hashes, locations, since);
 }
 
-/// Those of the other index, revised when they finish.
+/// Those of the other index.
 class DeferredIndex::Searches final : public Searching {
  public:
   explicit Searches(DeferredIndex& index) : index_(index), other_(index.index_->searching()) {}
   void begin(std::span<const Hash> hashes) override {
     index_.flush_old();
-    hashes_.assign(hashes.begin(), hashes.end());
-    since_ = index_.moment();
     other_->begin(hashes);
   }
-  void finish(std::span<Location> locations) override {
-    other_->finish(locations);
-    index_.revise_all(hashes_, locations, since_);
-  }
+  void finish(std::span<Location> locations) override { other_->finish(locations); }
 
  private:
   DeferredIndex& index_;
   const std::unique_ptr<Searching> other_;
-  std::vector<Hash> hashes_;
-  std::uint64_t since_ = 0;
 };
 
 std::unique_ptr<Searching> DeferredIndex::searching() { return std::make_unique<Searches>(*this); }

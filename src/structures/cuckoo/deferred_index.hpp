@@ -4,7 +4,7 @@
 //   change ──► entry in host memory: what the other index has, and what it should have     ┌─► done: stays until its place is needed
 //                 └─ enough wait ──► one batch of exchanges, one of removals ──► completed ─┴─► waits again: changed meanwhile
 //
-// A search asks the other index and then the entries of the same hash, which are newer. A key that neither has is absent if no entry of its bucket was given
+// A search asks the other index, and its caller then the entries of the same hash, which are newer. A key that neither has is absent if no entry of its bucket was given
 // up that was completed after the search began: such a key may have been inserted before the search, and have reached the other index too late for it.
 #pragma once
 
@@ -38,7 +38,8 @@ class DeferredIndex {
   /// No exchange succeeds from now on.
   void close();
 
-  /// As of `Index`, but for a location that was replaced or erased lately: the caller sees that from the item, and asks `revise` or `candidates`.
+  /// What the other index answers. The caller gives each answer to `revise`, with the `moment` before the search, at any time, but never one that was revised
+  /// already: a change and its reversal leave no trace.
   void search(std::span<const Hash> hashes, std::span<Location> locations);
   std::unique_ptr<Searching> searching();
   void candidates(std::span<const Hash> hashes, std::span<Candidates> lists);
@@ -55,8 +56,11 @@ class DeferredIndex {
   /// Whether the index has this entry, without asking the other one.
   Names names(Hash hash, Location location) const;
 
-  /// Fetches memory that `revise` needs.
-  void fetch(Hash hash) const { __builtin_prefetch(&buckets_[bucket_of(hash)]); }
+  /// Fetches memory that a change needs.
+  void fetch(Hash hash) const {
+    __builtin_prefetch(&newest_[bucket_of(hash)], 1);
+    fetch_all(bucket_of(hash));
+  }
   std::uint64_t size() {
     flush();
     return index_->size();
@@ -131,12 +135,13 @@ class DeferredIndex {
   void flush_old();
   void send(std::size_t bucket);
   void complete(const Batch& batch, std::uint64_t number);
-  void revise_all(std::span<const Hash> hashes, std::span<Location> locations, std::uint64_t since);
   bool merge(Hash hash, Candidates& list, std::uint64_t since) const;
 
   const std::unique_ptr<AnyIndex> index_;
   const unsigned shift_;
   std::vector<Bucket> buckets_;
+  /// By bucket: a search that began at this moment, or later, finds all that its entries say. Most searches read nothing else of a bucket.
+  std::vector<std::atomic<std::uint64_t>> newest_;
   std::vector<std::atomic<std::uint64_t>> waiting_;  ///< a bit a bucket: an entry of it waits, or did
   std::atomic<bool> closed_ = false;
   alignas(64) std::atomic<std::uint64_t> completed_ = 0;  ///< batches of changes

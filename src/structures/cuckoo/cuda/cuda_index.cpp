@@ -2,6 +2,7 @@
 #include "structures/cuckoo/cuda/cuda_index.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <shared_mutex>
 #include <string>
 #include <utility>
@@ -63,7 +64,6 @@ Counters CudaIndex::counters() const {
 template <class Enqueue>
 void CudaIndex::enqueue_search(cudaStream_t stream, const Enqueue& enqueue) const {
   const gpu::OnDevice on(options_.device);
-  gpu::require_stream(stream, options_.device);
   const std::shared_lock shared(layout_);
   if (options_.overlaps) return enqueue();
   const std::lock_guard lock(order_);
@@ -92,10 +92,12 @@ void CudaIndex::enqueue_change(cudaStream_t stream, const Enqueue& enqueue) {
 }
 
 void CudaIndex::search_on(cudaStream_t stream, const Hash* hashes, Location* locations, std::uint64_t rows) const {
+  gpu::require_stream(stream, options_.device);
   enqueue_search(stream, [&] { cuda::enqueue_search(index(), options_.overlaps, hashes, locations, rows, stream); });
 }
 
 void CudaIndex::candidates_on(cudaStream_t stream, const Hash* hashes, Candidates* lists, std::uint64_t rows) const {
+  gpu::require_stream(stream, options_.device);
   enqueue_search(stream, [&] { enqueue_candidates(index(), hashes, lists, rows, stream); });
 }
 
@@ -142,7 +144,8 @@ void CudaIndex::search(std::span<const Hash> hashes, std::span<Location> locatio
       });
 }
 
-/// Has a stage while a batch is under way. It may end after its index.
+/// Has a stage while a batch is under way. It may end after its index. Answers are seen as they come to pinned memory: with many callers, each call
+/// of CUDA costs as much as the search of a hundred rows.
 class CudaIndex::Search final : public Searching {
  public:
   explicit Search(const CudaIndex& index) : index_(index), device_(index.options_.device), stages_(index.stages_) {}
@@ -155,21 +158,39 @@ class CudaIndex::Search final : public Searching {
     LinkPiece& piece = stage.piece();
     piece.begin(hashes.size() * (sizeof(Hash) + sizeof(Location)));
     Location* const found = piece.take<Location>(hashes.size());
-    index_.search_on(stage.stream(), piece.put(hashes), found, hashes.size());
-    piece.ended().record(stage.stream());
+    std::fill_n(found, hashes.size(), kUnanswered);
+    const Hash* const copied = piece.put(hashes);
+    stage.begin();
+    index_.enqueue_search(stage.stream(), [&] {
+      cuda::enqueue_search(index_.index(), index_.options_.overlaps, copied, found, hashes.size(), stage.stream());
+    });
   }
   void finish(std::span<Location> locations) override {
     if (!lease_) return;
-    const gpu::OnDevice on(device_);
     const std::unique_ptr<Lease> lease = std::move(lease_);
-    LinkPiece& piece = (**lease).piece();
-    piece.ended().wait("searching the index");
+    LinkStage& stage = **lease;
+    LinkPiece& piece = stage.piece();
     piece.rewind();
-    std::copy_n(piece.take<Location>(locations.size()), locations.size(), locations.data());
+    Location* const found = piece.take<Location>(locations.size());
+    for (std::size_t row = 0; row < locations.size(); ++row) locations[row] = answer(stage, found[row]);
+    stage.end();
   }
 
  private:
   using Lease = gpu::StagesOf<LinkStage>::Lease;
+  static constexpr Location kUnanswered = kNone - 1;  ///< a location, too: then the kernel's end is waited for
+  static constexpr unsigned kLooks = 1u << 16;        ///< at an answer, before CUDA is asked whether it comes
+
+  Location answer(LinkStage& stage, Location& found) const {
+    const std::atomic_ref<Location> its(found);
+    for (unsigned looks = 0; looks < kLooks; ++looks) {
+      const Location location = its.load(std::memory_order_acquire);
+      if (location != kUnanswered) return location;
+    }
+    const gpu::OnDevice on(device_);
+    stage.stream().wait("searching the index");
+    return its.load(std::memory_order_acquire);
+  }
   const CudaIndex& index_;
   const int device_;
   const std::shared_ptr<gpu::StagesOf<LinkStage>> stages_;

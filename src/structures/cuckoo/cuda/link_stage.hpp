@@ -71,12 +71,18 @@ class LinkStage {
 
   const gpu::Stream& stream() const { return stream_; }
   LinkPiece& piece() { return pieces_[0]; }  ///< for one batch that is not cut
-  void settle() const noexcept { static_cast<void>(cudaStreamSynchronize(stream_)); }
+  /// Kernels are enqueued, until all have ended.
+  void begin() { is_busy_ = true; }
+  void end() { is_busy_ = false; }
+  void settle() const noexcept {
+    if (is_busy_) static_cast<void>(cudaStreamSynchronize(stream_));
+  }
 
   /// Executes `size` rows in pieces, in their order. `begin(piece, from, rows)` takes the arrays of rows from `from` on and enqueues kernels; `end(piece, from, rows)`, when
   /// they are done, may take the arrays again; the next piece has begun then. A row's arrays have `row_bytes`.
   template <class Begin, class End>
   void in_pieces(std::size_t size, std::size_t row_bytes, const char* doing, const Begin& begin, const End& end) {
+    this->begin();
     std::size_t begun[2] = {}, rows[2] = {};
     const auto finish = [&](unsigned i) {
       if (rows[i] == 0) return;
@@ -97,11 +103,13 @@ class LinkStage {
     }
     finish(next);
     finish(1 - next);
+    this->end();
   }
 
  private:
   gpu::Stream stream_;
   LinkPiece pieces_[2];
+  bool is_busy_ = false;
 };
 
 }  // namespace holdfast::cuckoo::cuda

@@ -13,6 +13,7 @@ class CudaIndex::Piece final : public UnderWay {
     LinkPiece& piece = (*lease_).piece();
     const std::size_t others = batch_.kind == AnyBatch::Kind::candidates ? sizeof(Candidates) : 3 * sizeof(Location);
     piece.begin(batch_.hashes.size() * (sizeof(Hash) + others));
+    (*lease_).begin();
     enqueue(piece, (*lease_).stream());
     piece.ended().record((*lease_).stream());
   }
@@ -22,6 +23,7 @@ class CudaIndex::Piece final : public UnderWay {
     piece.ended().wait(batch_.kind == AnyBatch::Kind::search || batch_.kind == AnyBatch::Kind::candidates
                            ? "searching the index"
                            : "changing the index");
+    (*lease_).end();
     piece.rewind();
     take_answers(piece);
     if (batch_.kind == AnyBatch::Kind::exchange) grow_if_full();
