@@ -105,7 +105,8 @@ TEST_F(StoreMedium, AFailedOneClosesOnce) {
   Store store = Store::create(pool, "s");
   store.set("a", "1");
   std::uint64_t offset = 0;
-  for (const ExtentInfo& extent : pool.objects()[0].extents) offset = std::max(offset, extent.offset);
+  const std::vector<ObjectInfo> objects = pool.objects();
+  for (const ExtentInfo& extent : objects[0].extents) offset = std::max(offset, extent.offset);
   fs::resize_file(path_, offset);
   EXPECT_THROW(store.get("a"), MediumError);
   EXPECT_THROW(store.close(), MediumError);
