@@ -28,7 +28,7 @@ int run(int count, char** words) {
   linked().take(app);
   CLI11_PARSE(app, count, words);
   Json result = linked().studies.at(name).run();
-  result["study"] = name;
+  if (!result.contains("study")) result["study"] = name;  // else by what it measured, such as an index on a GPU
   std::puts(result.dump(1).c_str());
   return result.value("failed", false) ? 1 : 0;
 }

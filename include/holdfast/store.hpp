@@ -52,7 +52,7 @@ struct StoreOptions {
   std::uint64_t limit_bytes = 0;  ///< of memory for items; 0: what the medium has. 4 MiB to 1 TiB; a heap has whole
                                   ///< pieces of 2 MiB below it, and `stats` reports it as it was given
   bool evict =
-      false;  ///< where memory is lacking, items that were not read lately are removed; otherwise such a change
+      false;  ///< where memory is lacking, items that were not used lately are removed; otherwise such a change
               ///< answers `no_space`
   std::uint64_t expected_items = 0;          ///< the index has memory for so many at the beginning; it grows
   std::uint32_t max_value_bytes = 1u << 20;  ///< larger values are refused; at most 128 MiB

@@ -55,7 +55,7 @@ class Store(SingleKeys, InPlace):
     limit
         Bytes of memory for items, 4 MiB to 1 TiB; 0: what the medium has.
     evict
-        Where memory is lacking, items that were not read lately are removed; otherwise NoSpace is raised. It needs a
+        Where memory is lacking, items that were not used lately are removed; otherwise NoSpace is raised. It needs a
         limit.
     expected_items
         The index has memory for so many at the beginning; it grows.

@@ -1,7 +1,6 @@
 // lane_impl.hpp: a lane, and the engine, over one form of items. Include only in files for one instruction set; everything
 // depends on `Form`, so that they share none of it.
 #pragma once
-
 #include <sched.h>
 
 #include <algorithm>
